@@ -1,4 +1,4 @@
-/** What a worker has of metrics: threads that compute leaves of PromQL next to the data. */
+/** The metrics part of a worker: threads that compute PromQL leaves next to the data. */
 import { availableParallelism } from "node:os";
 import type { WorkerContext, WorkerPart } from "../../data/parts/index.ts";
 import { stopStep } from "../../ground/process/index.ts";
@@ -10,7 +10,7 @@ import {
 } from "./run/index.ts";
 
 export interface AskWorkerOptions {
-  /** The machine's cores unless given. */
+  /** Defaults to the number of the machine's cores. */
   readonly computeThreads?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lines in a terminal, of Braille characters: each is a cell of two by four dots, so a chart of 80 columns has 160 dots
- * across.
+ * Draws lines in a terminal with Braille characters. Each is a cell of two by four dots, so a chart
+ * of 80 columns has 160 dots across.
  */
 import type { Paint } from "../../../ground/command/index.ts";
 import { pad, truncate } from "../../../ground/command/index.ts";
@@ -13,13 +13,13 @@ export interface Line {
 const rows = 10;
 const linesMax = 6;
 const brailleStart = 0x2800;
-/** Dots of a cell, by column and row from the top. */
+/** The dots of a cell, by column and row from the top. */
 const dots = [
   [0x01, 0x02, 0x04, 0x40],
   [0x08, 0x10, 0x20, 0x80],
 ] as const;
 
-/** Empty where there is nothing that can be drawn. */
+/** Returns an empty result when nothing can be drawn. */
 export function drawChart(lines: readonly Line[], columns: number, paint: Paint): string {
   const drawn = lines.slice(0, linesMax);
   const bounds = boundsOf(drawn);
@@ -77,7 +77,7 @@ function boundsOf(lines: readonly Line[]): Bounds | undefined {
 class Canvas {
   readonly #width: number;
   readonly #cells: Uint8Array;
-  /** The line that drew last in a cell, whose colour it has. */
+  /** The line that drew last in each cell, which gives the cell its colour. */
   readonly #owners: Uint8Array;
 
   constructor(width: number) {

@@ -1,4 +1,4 @@
-/** Commands of metrics: ask with PromQL, import files. */
+/** The metrics commands: PromQL queries, and imports of files. */
 import type { Command } from "commander";
 import { Option } from "commander";
 import type { RunAction } from "../../../ground/command/index.ts";

@@ -1,4 +1,4 @@
-/** `capstan metrics import`: a file in chunks, then one commit. */
+/** `capstan metrics import`: sends a file in chunks, then one commit. */
 import { createReadStream, statSync } from "node:fs";
 import type { CommandContext } from "../../../ground/command/index.ts";
 import {
@@ -27,7 +27,7 @@ interface Committed extends Progress {
 }
 
 const chunkBytes = 8 * 1024 ** 2;
-/** Sorting and writing what was sent happens in the commit. */
+/** The commit sorts and writes everything that was sent. */
 const commitMsMax = 3_600_000;
 
 export async function runMetricsImport(
@@ -85,7 +85,7 @@ function unreadable(file: string, thrown: unknown): Failure {
   return new Failure("usage", `cannot read ${file}: ${messageOf(thrown)}`, exitCodes.usage);
 }
 
-/** Of about `chunkBytes`, whatever the input's own are. */
+/** Chunks of about `chunkBytes`, whatever the input's chunks are. */
 async function* chunksOf(stream: AsyncIterable<Buffer>, file: string): AsyncGenerator<Buffer> {
   let held: Buffer[] = [];
   let heldBytes = 0;

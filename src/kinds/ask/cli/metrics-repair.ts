@@ -1,4 +1,4 @@
-/** `capstan metrics repair`: a damaged log becomes usable, and what is lost is said. */
+/** `capstan metrics repair`: makes a damaged log usable and reports what is lost. */
 import { join } from "node:path";
 import { decideLakePlaces } from "../../../data/lake/index.ts";
 import { formatCount, printable, processTerminal } from "../../../ground/command/index.ts";
@@ -17,7 +17,7 @@ export interface MetricsRepairOptions {
 }
 
 /**
- * A coordinator whose log is damaged tries it again every few seconds, and has it open for a moment
+ * A coordinator with a damaged log tries it again every few seconds, and has it open for a moment
  * then.
  */
 const lockWaitMsMax = 4_000;

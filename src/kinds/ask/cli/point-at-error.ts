@@ -1,10 +1,13 @@
-/** Under a message that begins with `line:column:`, the line of the query with a mark at that column. */
+/**
+ * For a message that begins with `line:column:`, shows the line of the query with a mark at that
+ * column.
+ */
 export function pointAtError(query: string, message: string): string {
   const place = /(\d+):(\d+): parse error/.exec(message);
   if (place === null) return message;
   const line = query.split("\n")[Number(place[1]) - 1];
   if (line === undefined) return message;
-  // Columns count bytes; a mark stands under characters.
+  // Columns count bytes; the mark has to count characters.
   const before = Buffer.from(line)
     .subarray(0, Number(place[2]) - 1)
     .toString();

@@ -1,4 +1,4 @@
-/** The times that a query is asked for, from what was typed. */
+/** Parses the times of a query from the command line. */
 
 import { exitCodes, Failure } from "../../../ground/command/index.ts";
 import { parseDuration } from "../promql/core/index.ts";
@@ -48,14 +48,14 @@ export function momentOf(options: PromqlOptions, nowMs: number): Moment {
   return { kind: "range", startMs, endMs, stepMs };
 }
 
-/** About a hundred points. */
+/** Chooses a step that gives about a hundred points. */
 function niceStepMs(rangeMs: number): number {
   const wantedSeconds = rangeMs / 100_000;
   const seconds = niceSteps.find((each) => each >= wantedSeconds);
   return (seconds ?? Math.ceil(wantedSeconds / 86_400) * 86_400) * 1000;
 }
 
-/** Seconds since 1970, RFC 3339, or a duration: so long ago. */
+/** Seconds since 1970, RFC 3339, or a duration before now. */
 function timeOf(option: string, text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return Math.round(Number(text) * 1000);

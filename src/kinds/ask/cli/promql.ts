@@ -1,4 +1,4 @@
-/** `capstan promql`: a query's answer as a table, and as a chart where a person looks. */
+/** `capstan promql`: prints a query's answer as a table, and as a chart in a terminal. */
 
 import type { CommandContext } from "../../../ground/command/index.ts";
 import { Failure, formatCount, printable, TableWriter } from "../../../ground/command/index.ts";
@@ -224,7 +224,7 @@ function timeText(seconds: number): string {
   return new Date(seconds * 1000).toISOString();
 }
 
-/** As Prometheus prints it: the name, then the other labels. */
+/** Prometheus's format: the name, then the other labels. */
 function seriesText(metric: Readonly<Record<string, string>>): string {
   const { __name__: name = "", ...labels } = metric;
   const pairs = Object.entries(labels).map(

@@ -1,5 +1,5 @@
 /**
- * What a coordinator or a query-api has of metrics: the segments it knows, the head while it leads,
+ * The metrics part of a coordinator or a query-api: the segments it knows, the head while it leads,
  * and PromQL over both.
  */
 import type {
@@ -32,11 +32,13 @@ const lastingCodes: ReadonlySet<string> = new Set([
   "disk_full",
   "store_corrupt",
 ]);
-/** In a process that was started like that. */
+/** The reason of a process that was started while the store could not be written. */
 const unopened =
   "the store cannot be written, and until then the log of the newest samples is not opened";
 
-/** Of a coordinator, which owns the head while it leads, or of a query-api that has a store. */
+/**
+ * The part of a coordinator, which owns the head while it leads, or of a query-api with a store.
+ */
 export function createAskPart(
   context: CoordinatorContext,
   options: OwnHeadSettings,
@@ -68,7 +70,7 @@ export function createAskPart(
         health.degraded(`no samples are taken in: ${unopened}`);
       });
     },
-    // What the head still has to publish needs the lease.
+    // The head needs the lease to publish its last samples.
     quiesce: [
       stopStep("close head", 5_000, async () => {
         unfollow();
@@ -78,7 +80,9 @@ export function createAskPart(
   };
 }
 
-/** Of a query-api, which asks the owner of the head. `catalog`: none without a store. */
+/**
+ * The part of a query-api, which asks the owner of the head. Without a store there is no `catalog`.
+ */
 export function createAskReplicaPart(
   context: ControllerContext,
   catalog?: SegmentCatalog,
@@ -143,7 +147,7 @@ function partOf(
   } satisfies ControllerPart;
 }
 
-/** Waits for a head that is just starting. Throws `not_leader` where another process has it. */
+/** Waits for a starting head. Throws `not_leader` when another process has it. */
 async function ownIngest(
   owner: MetricsOwner,
   node: ControllerNode,
@@ -178,7 +182,7 @@ function followLease(
   };
 }
 
-/** A head that is just starting is waited for: without it the newest samples would be missing. */
+/** Waits for a starting head: without it the newest samples would be missing. */
 async function ownSnapshot(
   owner: MetricsOwner,
   node: ControllerNode,
@@ -193,8 +197,8 @@ async function ownSnapshot(
 }
 
 /**
- * What somebody has to mend before there is a head again: until then the segments alone can be
- * read.
+ * A problem that needs an operator before there is a head again. Until then only the segments can
+ * be read.
  */
 function lastingTrouble(owner: MetricsOwner, node: ControllerNode): OperatingError | undefined {
   const trouble = owner.trouble();
@@ -204,7 +208,7 @@ function lastingTrouble(owner: MetricsOwner, node: ControllerNode): OperatingErr
   return new OperatingError("store_unavailable", "backoff", unopened);
 }
 
-/** `undefined`: there is none, and waiting for it longer would not help. */
+/** Returns undefined when there is no head and waiting longer would not help. */
 async function startedHead(
   owner: MetricsOwner,
   clock: Clock,
@@ -219,7 +223,7 @@ async function startedHead(
   }
 }
 
-/** Threads of all workers; one that does not say has one for each of its slots. */
+/** The compute threads of all workers. A worker that reports none counts one for each slot. */
 function computeUnits({ pool }: ControllerNode): number {
   let units = 0;
   for (const { live } of pool.views()) {

@@ -1,19 +1,13 @@
 /**
- * The head of the metrics, while this process leads: started when it gets the lease, closed when it has lost it for good, or
- * ends. A head belongs to one grant of the lease: its log is fenced by that epoch, and so is what
- * it publishes.
- *
- *   MO1  There is one head in this process at the most: the next is started when the last is closed.
- *   MO2  A lease that is in doubt does not close it at once: it acknowledges what the store
- *        confirms, and is still there when the lease is back under the same epoch. After
- *        `stepDownMs` it is closed, unless the lease still stands in our name and only cannot be
- *        renewed: then it is read.
- *   MO3  A start that fails is tried again, for as long as this process leads, and the health of
- *        the part says why.
- *   MO4  Under a new epoch the head is another one: somebody else may have had the log in between.
- *   MO5  A head that another one fenced, or whose log is damaged or out of reach, is closed and
- *        tried again; the process goes on answering. Any other failure is told, and ends the
- *        process.
+ * The metrics head while this process leads (QP12): started with the lease, closed when the lease
+ * is lost for good or the process ends. A head belongs to one grant of the lease, whose epoch
+ * fences its log and what it publishes.
+ * This process has at most one head: the next starts after the last was closed, and a new epoch
+ * needs a new one, since another process may have had the log in between. While the lease is in
+ * doubt, the head acknowledges only what the store confirms. After `stepDownMs` it is closed,
+ * unless the lease is still ours and only cannot be renewed: then it can be read.
+ * A failed start is retried. A head that was fenced, or whose log is damaged or out of reach, is
+ * closed and started again. Any other failure ends the process.
  */
 
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
@@ -27,7 +21,7 @@ import type { IngestService } from "../metrics/index.ts";
 /** A running head, and what belongs to it. */
 export interface OwnedMetrics {
   readonly ingest: IngestService;
-  /** Resolves if it breaks; never when it is closed. */
+  /** Resolves when the head breaks; never on close. */
   readonly failure: Promise<OperatingError>;
   close(): Promise<void>;
 }
@@ -38,14 +32,14 @@ export interface MetricsOwnerOptions {
   readonly logger: Logger;
   readonly health: HealthReporter;
   readonly stepDownMs?: number;
-  /** Whether a lease that is in doubt stands in our name in the store. MO2 */
+  /** Whether the store still names this process as the holder of a lease in doubt. */
   readonly standsAsOurs?: () => boolean;
 }
 
 const stepDownMsDefault = 10_000;
-/** How often a lease that cannot be renewed is looked at. */
+/** How often a lease that cannot be renewed is checked. */
 const standsMs = 1_000;
-/** The longest that the end of the process waits for a start that is under way. */
+/** How long the end of the process waits for a start in progress. */
 const startMsMax = 60_000;
 
 export class MetricsOwner {
@@ -70,27 +64,27 @@ export class MetricsOwner {
       clock,
       logger,
       reconcile: () => this.#reconcile(),
-      backoff: { minMs: 200, maxMs: 5_000 }, // MO3
+      backoff: { minMs: 200, maxMs: 5_000 },
       stopMsMax: startMsMax,
       trouble: "the metrics head did not start",
     });
     this.#queue.start();
   }
 
-  /** `undefined`: another process has the head, or this one is about to. */
+  /** Returns undefined when another process has the head, or this one is still starting it. */
   current(): IngestService | undefined {
     return this.#owned === undefined || this.#owned.isBroken ? undefined : this.#owned.head.ingest;
   }
 
   /**
-   * Why there is no head although this process leads; `undefined`: it is just starting, or another
+   * Why there is no head although this process leads. Undefined while it starts, or when another
    * process has it.
    */
   trouble(): OperatingError | undefined {
     return this.current() === undefined && this.#wanted !== undefined ? this.#trouble : undefined;
   }
 
-  /** Called with every change of the lease. */
+  /** Called on every change of the lease. */
   leaseChanged(grant: LeaseGrant | undefined): void {
     const { clock, stepDownMs = stepDownMsDefault } = this.#options;
     this.#stepDown?.cancel();
@@ -99,14 +93,14 @@ export class MetricsOwner {
     else this.#stepDown = clock.after(stepDownMs, () => this.#steppedDown());
   }
 
-  /** MO2 */
+  /** Keeps the head while the lease is still ours and only cannot be renewed. */
   #steppedDown(): void {
     const { clock, standsAsOurs } = this.#options;
     if (standsAsOurs?.() !== true) this.#want(undefined);
     else this.#stepDown = clock.after(standsMs, () => this.#steppedDown());
   }
 
-  /** Closes it and starts no other. */
+  /** Closes the head and starts no other. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#stepDown?.cancel();
@@ -121,10 +115,10 @@ export class MetricsOwner {
     this.#queue.add("head");
   }
 
-  /** MO1 */
+  /** Closes the old head before it starts the next. */
   async #reconcile(): Promise<void> {
     if (this.#owned?.epoch === this.#wanted?.epoch && this.#owned?.isBroken !== true) return;
-    await this.#close(); // MO4, MO5
+    await this.#close();
     if (this.#wanted === undefined) {
       this.#trouble = undefined;
       this.#options.health.ok(); // Who does not lead needs none.
@@ -160,7 +154,7 @@ export class MetricsOwner {
   #report(thrown: unknown): void {
     this.#trouble = thrown instanceof OperatingError ? thrown : undefined;
     const reason = `no samples are taken in: ${messageOf(thrown)}`;
-    // What passes by itself, such as a full disk, does not cost the readiness: it can be read.
+    // A temporary problem, such as a full disk, does not cost the readiness: the head can be read.
     const isLasting =
       !(thrown instanceof OperatingError) ||
       (thrown.retry === "never" && thrown.code !== "disk_full");
@@ -179,7 +173,7 @@ export class MetricsOwner {
   }
 }
 
-/** MO5: what another start may find mended. */
+/** Errors that a later start may find resolved. */
 const passingCodes: ReadonlySet<string> = new Set([
   "data_dir_unusable",
   "disk_full",

@@ -1,6 +1,6 @@
 /**
- * The head of the metrics in this process: its log, the server of its slices, scrapes (its own and its workers' metrics
- * included), and the upkeep of the segments; all under the lease.
+ * The metrics head in this process, under the lease: its log, the server of its slices, the scrapes
+ * (including its own and its workers' metrics), and the upkeep of the segments.
  */
 import { mkdirSync } from "node:fs";
 import { hostname } from "node:os";
@@ -25,7 +25,7 @@ import {
 import type { OwnedMetrics } from "./metrics-owner.ts";
 import { scrapeSelf } from "./self-scrape.ts";
 
-/** As the command line gives them. Times are in milliseconds. */
+/** The settings from the command line. Times are in milliseconds. */
 export interface OwnHeadSettings {
   readonly keepMetrics?: number;
   readonly upkeepEvery?: number;
@@ -37,17 +37,17 @@ export interface OwnHeadOptions extends OwnHeadSettings {
   readonly catalog: SegmentCatalog;
   /** The grant that this head belongs to. */
   readonly grant: LeaseGrant;
-  /** Of the log. */
+  /** The health of the log. */
   readonly health: HealthReporter;
   readonly scrape: ScrapeConfigFile | undefined;
 }
 
-/** What its file says that is not done is told at once, whatever the level of the log. */
+/** Prints at once, at any log level, which parts of the scrape file are ignored. */
 export function readScrapeSettings({
   scrapeConfig,
 }: OwnHeadSettings): ScrapeConfigFile | undefined {
   const scrape = readScrapeConfig(scrapeConfig);
-  // `capstan up` shows it by itself.
+  // `capstan up` prints the notices itself.
   for (const notice of isSupervised() ? [] : (scrape?.ignored ?? [])) {
     process.stderr.write(`Scrape configuration, ${notice}.\n`);
   }
@@ -55,7 +55,7 @@ export function readScrapeSettings({
 }
 
 const lockRetryMs = 2_000;
-/** How long an acknowledgement waits for the store, once the lease is in doubt. */
+/** How long an acknowledgement waits for the store while the lease is in doubt. */
 const confirmMsMax = 3_000;
 
 export async function startOwnHead(
@@ -138,7 +138,7 @@ export async function startOwnHead(
   };
 }
 
-/** While the keeper is sure of the lease it says for how long; in doubt the store is asked. */
+/** While the keeper is sure of the lease, it knows until when; in doubt the store is asked. */
 function logLeaseOf({ node, store, clock }: CoordinatorContext, grant: LeaseGrant): LogLease {
   return {
     epoch: grant.epoch,
@@ -164,8 +164,8 @@ function logLeaseOf({ node, store, clock }: CoordinatorContext, grant: LeaseGran
 }
 
 /**
- * Tells `capstan metrics repair` that the log is in use. Who leads does not wait for it: a process
- * that was stopped holds it until it ends, and the log is fenced by the lease.
+ * Tells `capstan metrics repair` that the log is in use. The leader does not wait for this lock: a
+ * stopped process holds it until it ends, and the lease fences the log.
  */
 function holdLock(walDir: string, clock: Clock, logger: Logger): { release(): void } {
   let held: ReturnType<typeof tryLockFile>;
@@ -189,7 +189,7 @@ function holdLock(walDir: string, clock: Clock, logger: Logger): { release(): vo
   };
 }
 
-/** Bound to every address, the machine's name is the one that workers can use. */
+/** A server bound to every address is advertised under the machine's name. */
 function serverSettings({
   host,
   clusterToken,

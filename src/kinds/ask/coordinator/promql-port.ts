@@ -1,9 +1,12 @@
-/** PromQL of this process, for the HTTP surface. A standby has no workers: it says whom to ask instead. */
+/**
+ * This process's PromQL for the HTTP API. A standby has no workers: it names the process to ask
+ * instead.
+ */
 import type { QueryId } from "../../../ground/kernel/ids.ts";
 import type { QuerySpan, Tracing } from "../../../ground/observe/index.ts";
 import type { PromqlObserver, PromqlService } from "../run/index.ts";
 
-/** `check` throws where nothing can be asked of the workers. */
+/** `check` throws when the workers cannot be asked. */
 export function askedOfLeader(service: PromqlService, check: () => Promise<void>): PromqlService {
   const checked =
     <Args extends readonly unknown[], Answer>(ask: (...asked: Args) => Promise<Answer>) =>
@@ -23,7 +26,7 @@ export function askedOfLeader(service: PromqlService, check: () => Promise<void>
   };
 }
 
-/** A span for every query, beside what `metrics` counts. */
+/** Traces every query with a span, in addition to the `metrics`. */
 export function observePromql(metrics: PromqlObserver, tracing: Tracing): PromqlObserver {
   const spans = new Map<QueryId, QuerySpan>();
   return {

@@ -1,6 +1,6 @@
 /**
- * Capstan's own metrics, scraped into itself: this process's, and those of every worker that it has
- * a session with. As OpenMetrics, because only that has exemplars.
+ * Scrapes Capstan's own metrics into itself: those of this process and of every connected worker.
+ * Uses OpenMetrics, because only that format has exemplars.
  */
 import { get } from "node:http";
 import { type Clock, repeat } from "../../../ground/kernel/clock.ts";
@@ -23,10 +23,10 @@ const job = "capstan";
 const intervalMs = 5_000;
 const silenceMsMax = 2_000;
 const bodyBytesMax = 4 * 1024 ** 2;
-/** Workers come and go by name; a name that was seen stays a target, and is down while it is away. */
+/** Workers come and go. A known name stays a target, and is down while its worker is away. */
 const workersMax = 1_000;
 
-/** Returns how to stop looking for new workers. */
+/** Returns the function that stops looking for new workers. */
 export function scrapeSelf(
   ingest: Pick<Ingest, "addSelfTarget">,
   { node, metrics, clock, logger, clusterToken }: SelfScrapeOptions,

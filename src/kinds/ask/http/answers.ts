@@ -1,6 +1,6 @@
 /**
- * Prometheus's answers: `{"status":"success","data":…}`, and its errors, `{"status":"error","errorType":…,"error":…}`, with
- * the status that its clients branch on.
+ * Prometheus's answers, `{"status":"success","data":…}`, and its errors,
+ * `{"status":"error","errorType":…,"error":…}`, with the HTTP status that its clients expect.
  */
 import type { FastifyReply } from "fastify";
 import { problemOf } from "../../../ground/http/index.ts";
@@ -16,7 +16,7 @@ export type ErrorType =
   | "unavailable"
   | "not_found";
 
-/** An answer that is an error, as Prometheus tells it. */
+/** An error answer in Prometheus's format. */
 export class PrometheusProblem extends Error {
   override readonly name = "PrometheusProblem";
   readonly status: number;
@@ -37,7 +37,10 @@ export function badParameter(name: string, reason: string): PrometheusProblem {
   return badData(`invalid parameter "${name}": ${reason}`);
 }
 
-/** Every failure of a route here, in Prometheus's shape; what is our own fault says no more than its id. */
+/**
+ * Answers every failure of these routes in Prometheus's format. An internal error reports only its
+ * id.
+ */
 export function prometheusProblemOf(thrown: unknown, requestId: string): PrometheusProblem {
   if (thrown instanceof PrometheusProblem) return thrown;
   if (thrown instanceof PromqlError) {
@@ -68,7 +71,7 @@ function errorTypeOf(status: number): ErrorType {
   if (status === 404) return "not_found";
   if (status === 422) return "execution";
   if (status >= 400 && status < 500 && status !== 429) return "bad_data";
-  // 507: a disk is full.
+  // 507 means that a disk is full.
   return status === 503 || status === 429 || status === 507 ? "unavailable" : "internal";
 }
 
@@ -89,7 +92,9 @@ export function sendSuccess(
   return sendJson(reply, { status: "success", data, ...noted });
 }
 
-/** The same with data that are JSON already: they may be large, and were written in another thread. */
+/**
+ * The same answer, for data that are JSON already: they may be large, and another thread wrote them.
+ */
 export function sendWritten(
   reply: FastifyReply,
   data: Uint8Array,

@@ -1,4 +1,4 @@
-/** What makes up the series: for people who look for what grew. */
+/** Statistics of the series, for people who look for what grew. */
 interface Stat {
   readonly name: string;
   readonly value: number;
@@ -12,7 +12,7 @@ export interface Cardinalities {
   readonly seriesCountByLabelValuePair: readonly Stat[];
 }
 
-/** The `limit` largest of each. */
+/** The `limit` largest of each statistic. */
 export function cardinalities(
   series: readonly Readonly<Record<string, string>>[],
   limit: number,

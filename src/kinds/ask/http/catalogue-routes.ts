@@ -1,4 +1,7 @@
-/** What there is to query: series, labels and their values, metadata, exemplars, targets, statistics. */
+/**
+ * Routes for what can be queried: series, labels and their values, metadata, exemplars, targets,
+ * statistics.
+ */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ApiApp } from "../../../ground/http/index.ts";
 import { disconnectSignal, namesQuery, queryIdOf } from "../../../ground/http/index.ts";
@@ -23,7 +26,7 @@ import { unescapeName } from "./unescape-name.ts";
 export interface CatalogueRouteDeps {
   readonly promql: PromqlService;
   readonly prng: Prng;
-  /** Throws `not_leader` where another process has it. */
+  /** Throws `not_leader` when another process has the head. */
   readonly ingest: () => Promise<IngestService>;
   readonly nowMs: () => number;
   readonly version: string;
@@ -167,7 +170,7 @@ function installIngested(app: ApiApp, { ingest, matchersMax }: CatalogueRouteDep
   });
 }
 
-/** Here Prometheus does not say which parameter it was. */
+/** Prometheus does not name the faulty parameter here. */
 function selectorsIn(query: string): ReturnType<typeof selectorsOf> {
   try {
     return selectorsOf(parseExpr(query));
@@ -195,7 +198,7 @@ function targetBody(target: TargetStatus): object {
   };
 }
 
-/** Prometheus 3's surface is what is served; clients ask for its version to know what they may ask. */
+/** Clients read this version to know which features of Prometheus 3 they may use. */
 const prometheusVersion = "3.14.0";
 
 function installStatus(app: ApiApp, deps: CatalogueRouteDeps): void {
@@ -262,7 +265,7 @@ function installStatus(app: ApiApp, deps: CatalogueRouteDeps): void {
     },
     namesQuery(prng),
   );
-  // Capstan evaluates no recording and alerting rules; the lists are there because clients ask for them.
+  // Capstan evaluates no recording or alerting rules; clients still ask for the lists.
   route(app, ["GET"], "/api/v1/rules", "Rules: none", async (_request, reply) =>
     sendSuccess(reply, { groups: [] }),
   );

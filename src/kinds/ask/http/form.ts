@@ -1,4 +1,6 @@
-/** A request's parameters, from its address and its form, and what Prometheus's API takes them for. */
+/**
+ * Parses a request's parameters from its address and its form, by the rules of Prometheus's API.
+ */
 import type { FastifyRequest } from "fastify";
 import { messageOf } from "../../../ground/kernel/errors.ts";
 import { usualLimits } from "../../../ground/process/index.ts";
@@ -6,7 +8,10 @@ import type { Matcher } from "../promql/core/index.ts";
 import { compileMatchers, Labels, parseDuration, parseMatchers } from "../promql/core/index.ts";
 import { badData, badParameter } from "./answers.ts";
 
-/** The first and the last time. What is beyond is taken for them: clients send such times for "all there is". */
+/**
+ * The first and the last time. Times beyond are clamped, because clients send them for
+ * "everything".
+ */
 const minTimeMs = -8_640_000_000_000_000;
 const maxTimeMs = 8_640_000_000_000_000;
 const boundaryTimes: ReadonlyMap<string, number> = new Map([
@@ -17,7 +22,7 @@ const boundaryTimes: ReadonlyMap<string, number> = new Map([
 export const defaultStartMs: number = minTimeMs;
 export const defaultEndMs: number = maxTimeMs;
 
-/** Of a name in both, the form's value counts. */
+/** When both have a name, the form's value counts. */
 export function formOf(request: FastifyRequest): URLSearchParams {
   const search = request.url.indexOf("?");
   const form = new URLSearchParams(typeof request.body === "string" ? request.body : "");
@@ -41,11 +46,11 @@ export function timeOf(form: URLSearchParams, name: string, absent: number | und
   );
 }
 
-/** Seconds since 1970, or RFC 3339. Whole milliseconds. */
+/** Seconds since 1970, or RFC 3339, rounded to whole milliseconds. */
 function parseTime(text: string): number | undefined {
   const seconds = parseNumber(text);
   if (seconds === undefined) return boundaryTimes.get(text) ?? parseRfc3339(text);
-  // The fraction alone has the digits that half a millisecond needs.
+  // Only the fraction alone has enough digits for half a millisecond.
   const whole = Math.trunc(seconds);
   const ms = whole * 1000 + Math.round((seconds - whole) * 1000);
   return Math.min(Math.max(ms, minTimeMs), maxTimeMs);
@@ -59,7 +64,7 @@ function parseRfc3339(text: string): number | undefined {
   return new Date(`${asWritten}Z`).toISOString().startsWith(asWritten) ? ms : undefined;
 }
 
-/** Seconds, or Prometheus's own (`1m30s`). `undefined`: it is not there. */
+/** Seconds, or a Prometheus duration (`1m30s`). Undefined when it is absent. */
 export function durationOf(
   form: URLSearchParams,
   name: string,
@@ -86,7 +91,7 @@ function parsedDuration(text: string): number | undefined {
   }
 }
 
-/** 0: no limit. */
+/** 0 means no limit. */
 export function limitOf(form: URLSearchParams): number {
   const text = form.get("limit") ?? "";
   if (text === "") return 0;
@@ -99,7 +104,7 @@ export function limitOf(form: URLSearchParams): number {
   return limit;
 }
 
-/** A number of the catalogue endpoints; `undefined` where it is absent. */
+/** A number of the catalogue endpoints; undefined when it is absent. */
 export function countOf(
   form: URLSearchParams,
   name: string,
@@ -112,7 +117,10 @@ export function countOf(
   return count;
 }
 
-/** Every set has a matcher that does not match the empty text: otherwise it would ask for everything. */
+/**
+ * Each set needs a matcher that does not match the empty text: otherwise it would select every
+ * series.
+ */
 export function matcherSetsOf(
   form: URLSearchParams,
   refusal: (reason: string) => Error = badData,

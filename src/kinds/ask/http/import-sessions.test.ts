@@ -6,7 +6,7 @@ import { VirtualClock } from "../../../ground/kernel/testing/virtual-clock.ts";
 import type { ImportProgress, ImportResult, IngestService } from "../metrics/index.ts";
 import { ImportSessions } from "./import-sessions.ts";
 
-/** Reads a chunk whenever the test lets it. */
+/** Reads a chunk whenever the test allows it. */
 class SlowImport {
   text = "";
   #next = Promise.withResolvers<void>();
@@ -41,7 +41,7 @@ async function open(): Promise<{ sessions: ImportSessions; slow: SlowImport; id:
   return { sessions, slow, id: await sessions.open({ onError: "fail" }) };
 }
 
-/** Lets it read until there is nothing more to do. */
+/** Lets it read until nothing is left to do. */
 async function readAll(slow: SlowImport): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) {
     await setImmediate();

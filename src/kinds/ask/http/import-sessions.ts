@@ -1,12 +1,9 @@
 /**
- * Imports under way: each a stream of chunks that a client sends one request at a time.
- *
- *   IS1  Chunks are taken in order, each once: one that was taken already (its answer was lost) is answered again, one
- *        that leaves a gap is refused.
- *   IS2  A chunk is answered when the import has read it. Those that come meanwhile wait, `waitingMax` at most: a
- *        client cannot fill memory, and none takes another's place.
- *   IS3  A session without a request for `idleMsMax` is given up, and nothing of it stays.
- *   IS4  At most `sessionsMax` at a time.
+ * Running imports, each a stream of chunks that a client sends one request at a time.
+ * Chunks are taken in order and once: a repeated chunk, whose answer was lost, is answered again,
+ * and a gap is refused. A chunk is answered when the import has read it. At most `waitingMax`
+ * requests wait meanwhile, so that a client cannot fill the memory. A session without a request for
+ * `idleMsMax` is dropped completely. At most `sessionsMax` sessions exist at a time.
  */
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -32,7 +29,7 @@ interface Session {
   readonly aborter: AbortController;
   readonly result: Promise<ImportResult>;
   readonly chunks: ChunkQueue;
-  /** Of the request that came last: resolves, never rejects, when it is done. */
+  /** The last request's completion: resolves, and never rejects, when it is done. */
   turn: Promise<unknown>;
   waiting: number;
   takenBytes: number;
@@ -73,7 +70,7 @@ export class ImportSessions {
         aborter.signal,
       ),
     };
-    // Whoever sends the next chunk, or commits, is told.
+    // The next chunk or commit reports the failure.
     session.result.catch(() => chunks.stop());
     this.#sessions.set(id, session);
     this.#touch(id, session);
@@ -90,7 +87,7 @@ export class ImportSessions {
     return await this.#inTurn(session, () => this.#take(id, session, offset, bytes));
   }
 
-  /** IS2. */
+  /** Runs after the session's earlier requests. */
   async #inTurn<T>(session: Session, act: () => Promise<T>): Promise<T> {
     session.waiting += 1;
     const done = session.turn.then(act);
@@ -108,7 +105,8 @@ export class ImportSessions {
     offset: number,
     bytes: Uint8Array,
   ): Promise<ImportProgress> {
-    if (offset + bytes.length <= session.takenBytes) return session.progress; // IS1
+    // Repeated: its answer was lost.
+    if (offset + bytes.length <= session.takenBytes) return session.progress;
     if (offset !== session.takenBytes) {
       const message = `the next chunk begins at byte ${session.takenBytes}, not ${offset}`;
       throw new OperatingError("bad_request", "never", message);
@@ -161,14 +159,14 @@ export class ImportSessions {
   }
 }
 
-/** One chunk at a time, from whoever pushes to whoever reads. */
+/** Passes one chunk at a time from the sender to the reader. */
 class ChunkQueue implements AsyncIterable<Uint8Array> {
   #chunk: Uint8Array | undefined;
   #taken: (taken: boolean) => void = () => undefined;
   #arrived: () => void = () => undefined;
   #state: "open" | "ended" | "stopped" = "open";
 
-  /** Resolves when the reader wants the next one; `false`: nobody reads any more. */
+  /** Resolves when the reader wants the next chunk; `false` when nobody reads any more. */
   push(chunk: Uint8Array): Promise<boolean> {
     if (this.#state !== "open") return Promise.resolve(false);
     return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** Prometheus's HTTP API: what Grafana, promtool and senders of remote write speak. */
+/** Prometheus's HTTP API, for Grafana, promtool and senders of remote write. */
 
 import type { ApiApp, HttpContext } from "../../../ground/http/index.ts";
 import { queryFields } from "../../../ground/http/index.ts";
@@ -11,13 +11,11 @@ import { installWriteRoutes } from "./write-routes.ts";
 
 export interface PrometheusPorts {
   readonly promql: PromqlService;
-  /**
-   * Where samples go, once its log is open. Throws `not_leader` where another process has the head.
-   */
+  /** Takes samples once its log is open. Throws `not_leader` when another process has the head. */
   readonly ingest: () => Promise<IngestService>;
 }
 
-/** The longest query, and a form around it. */
+/** The maximum size of a query and the form around it. */
 const formBytesMax = 2 * 1024 ** 2;
 
 export async function installPrometheus(

@@ -1,4 +1,4 @@
-/** Queries, and what can be said about one without running it. */
+/** Routes for queries, and for questions about a query that do not run it. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ApiApp, SseChannel, Streams } from "../../../ground/http/index.ts";
 import { disconnectSignal, namesQuery, queryIdOf } from "../../../ground/http/index.ts";
@@ -115,7 +115,7 @@ function common(form: URLSearchParams, request: FastifyRequest): Omit<PromqlRequ
 const badLookback = (reason: string): Error =>
   badData(`error parsing lookback delta duration: ${reason}`);
 
-/** Where there is no room for one after all, nobody reads the events. */
+/** Ends the query when no channel can be opened for its events. */
 async function channelFor(
   events: AsyncIterable<PromqlEvent>,
   streams: Streams,
@@ -129,7 +129,7 @@ async function channelFor(
   }
 }
 
-/** The last event is `done` or `error`, whatever happens. */
+/** The last event is always `done` or `error`. */
 async function pump(
   events: AsyncIterable<PromqlEvent>,
   channel: SseChannel,

@@ -1,6 +1,7 @@
 /**
- * Label names of any characters in an address. Prometheus's clients write `http.status` as `U__http_2e_status`: after
- * `U__`, an underscore is doubled and any other character outside the old alphabet is its code point between underscores.
+ * Decodes label names with any characters in an address. Prometheus's clients write `http.status`
+ * as `U__http_2e_status`: after `U__`, an underscore is doubled, and any other character outside
+ * the old alphabet is its code point between underscores.
  */
 export function unescapeName(name: string): string {
   if (!name.startsWith("U__")) return name;

@@ -1,4 +1,4 @@
-/** Samples in: Prometheus's remote write, and imports of files in chunks. */
+/** Ingests samples: Prometheus's remote write, and imports of files in chunks. */
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import type { ApiApp } from "../../../ground/http/index.ts";
@@ -8,13 +8,13 @@ import type { IngestService } from "../metrics/index.ts";
 import { ImportSessions } from "./import-sessions.ts";
 
 export interface WriteRouteDeps {
-  /** Throws `not_leader` where another process has it. */
+  /** Throws `not_leader` when another process has the head. */
   readonly ingest: () => Promise<IngestService>;
   readonly clock: Clock;
   readonly prng: Prng;
 }
 
-/** As Prometheus's own receiver takes them: a sender's default batch is some hundred kilobytes. */
+/** The limit of Prometheus's own receiver; a sender's default batch is some hundred kilobytes. */
 const writeBytesMax = 32 * 1024 ** 2;
 const chunkBytesMax = 16 * 1024 ** 2;
 
@@ -58,8 +58,8 @@ const importId = z.object({ id: z.string().max(64) });
 const progress = z.object({ bytes: z.number(), samples: z.number(), series: z.number() });
 
 /**
- * An import is a session: a POST opens it, chunks of the file follow in order, a commit makes all of it visible at
- * once. One long upload would have to be excepted from every limit on requests.
+ * An import is a session: a POST opens it, chunks of the file follow in order, and a commit makes
+ * everything visible at once. One long upload would need an exception from every request limit.
  */
 function installImports(app: ApiApp, sessions: ImportSessions): void {
   const config = { access: "operate" } as const;

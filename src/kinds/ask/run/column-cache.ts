@@ -1,12 +1,12 @@
 /**
- * What a compute thread keeps in memory of segments: columns of row groups as they were decoded, and whole selections put
- * together from them. One bound for both; the least recently used goes first, columns to the disk
- * where there is one. Columns that a kept selection was put together from are the first of all to
- * go: they would be in memory twice. Segments never change, so nothing here is ever stale.
+ * A compute thread's memory cache of segments: decoded columns of row groups, and whole selections
+ * assembled from them, under one bound. The least recently used entry is evicted first, and a
+ * column moves to the disk where there is one. Columns of a kept selection are evicted before all
+ * others, since they would be in memory twice. Segments never change, so entries are never stale.
  */
 import type { ColumnCache, DecodedColumn } from "../metrics/index.ts";
 
-/** Where columns go that memory has no room for. `DiskColumns` is one. */
+/** Takes columns that memory has no room for. Implemented by `DiskColumns`. */
 export interface ColumnSpill {
   read(key: string): DecodedColumn | undefined;
   write(key: string, column: DecodedColumn): void;
@@ -17,19 +17,19 @@ interface Entry {
   readonly bytes: number;
 }
 
-/** Of all the room there is, for columns that are in a selection as well. */
+/** The share of the cache for columns that are part of a selection too. */
 const demotedShareMax = 1 / 8;
 
 export class MemoryColumnCache implements ColumnCache {
   readonly bytesMax: number;
   /** A `Map` keeps the order of insertion: the first is the least recently used. */
   readonly #entries = new Map<string, Entry>();
-  /** What goes before the least recently used of the others. */
+  /** Entries that are evicted before all of `#entries`. */
   readonly #demoted = new Map<string, Entry>();
-  /** Keys of the columns that were asked for since `noteColumns` began. */
+  /** The keys of the columns requested since `noteColumns` began. */
   #noted: Set<string> | undefined;
   readonly #spill: ColumnSpill | undefined;
-  /** Columns that are on the disk: they need not be written again. */
+  /** The columns that are on disk and need not be written again. */
   readonly #spilled = new Set<string>();
   #bytes = 0;
   hits = 0;
@@ -65,7 +65,7 @@ export class MemoryColumnCache implements ColumnCache {
     return found;
   }
 
-  /** Keys of others than columns do not begin like a segment's id. */
+  /** Only keys of columns begin with a segment's id. */
   find(key: string): unknown {
     const known = this.#entries.get(key) ?? this.#demoted.get(key);
     if (known === undefined) {
@@ -79,7 +79,7 @@ export class MemoryColumnCache implements ColumnCache {
     return known.value;
   }
 
-  /** The columns that `read` asks for, by their keys, for `demote`. */
+  /** Returns the keys of the columns that `read` requests, for `demote`. */
   noteColumns<Value>(read: () => Value): readonly [Value, ReadonlySet<string>] {
     const noted = new Set<string>();
     this.#noted = noted;
@@ -91,8 +91,8 @@ export class MemoryColumnCache implements ColumnCache {
   }
 
   /**
-   * They go first when room is needed, and most of them at once, unless somebody asks for them
-   * again.
+   * Marks columns for eviction before all others, and evicts most of them at once. A column that is
+   * requested again is kept.
    */
   demote(keys: ReadonlySet<string>): void {
     for (const key of keys) {
@@ -109,7 +109,7 @@ export class MemoryColumnCache implements ColumnCache {
     }
   }
 
-  /** What is larger than all there is room for is not kept. */
+  /** A value larger than the whole cache is not kept. */
   keep(key: string, value: unknown, bytes: number): void {
     if (bytes > this.bytesMax) return;
     this.drop(key);

@@ -1,4 +1,4 @@
-/** What a worker says to its compute threads. */
+/** Messages from a worker to its compute threads. */
 import type { ProducedFile } from "../../../ground/work/core/index.ts";
 import type { ColumnFileNote } from "./disk-columns.ts";
 import type { MemoryPlace } from "./memory-budget.ts";
@@ -7,19 +7,19 @@ export interface ComputeThreadOptions {
   readonly lakeDir: string;
   readonly clusterToken: string;
   readonly tls: { readonly ca?: string; readonly cert?: string; readonly key?: string } | undefined;
-  /** Decoded columns that this thread keeps in memory. */
+  /** The decoded columns that this thread keeps in memory. */
   readonly cacheBytesMax: number;
-  /** Of what the works of all threads hold. */
+  /** The thread's place in the memory budget of all works. */
   readonly memory: MemoryPlace;
-  /** What one work holds at a time besides the caches, its file included. */
+  /** What one work holds at a time besides the caches, including its file. */
   readonly workBytesMax: number;
-  /** Where decoded columns are kept on disk; absent: nowhere. */
+  /** Where decoded columns are kept on disk; undefined to keep none. */
   readonly columnsDir: string | undefined;
-  /** After how many milliseconds it warms up; absent: never. */
+  /** The delay before the warm-up; undefined for no warm-up. */
   readonly warmUpDelayMs: number | undefined;
-  /** One word: how many requests all threads of the process have at the moment. */
+  /** One word: the number of requests in all threads of the process. */
   readonly pending: SharedArrayBuffer;
-  /** One word: the number of the request that the thread computes at the moment; 0: none. */
+  /** One word: the number of the request that the thread computes; 0 when idle. */
   readonly current: SharedArrayBuffer;
 }
 
@@ -28,7 +28,7 @@ export interface ComputeThread {
   readonly notes: Record<never, never>;
 }
 
-/** What a compute thread says to its worker. */
+/** Messages from a compute thread to its worker. */
 export interface ComputeOwner {
   readonly requests: Record<never, never>;
   readonly notes: { columnFile: ColumnFileNote };
@@ -46,7 +46,7 @@ export interface ComputeAnswer {
   readonly usage: ComputeUsage;
 }
 
-/** Of this thread, since it started. */
+/** Figures of this thread since its start. */
 export interface ComputeUsage {
   readonly cacheBytes: number;
   readonly cacheHits: number;

@@ -1,4 +1,4 @@
-/** A thread that executes works: it alone has this part of the worker's caches. */
+/** A thread that executes works. It alone owns this part of the worker's caches. */
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { trimWhenIdle } from "../../../ground/kernel/node/trim-when-idle.ts";
 import { type Call, servePeer, WithTransfer } from "../../../ground/threads/index.ts";

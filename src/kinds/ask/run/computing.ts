@@ -1,7 +1,9 @@
-/** What a thread computes for, told to whoever may have to end it: see `WatchedThread`. */
+/** Reports what a thread computes to the process that may have to end it: see `WatchedThread`. */
 import type { Rest } from "./pace.ts";
 
-/** Says in `word` for which number the thread computes, where whoever started it sees it. */
+/**
+ * Writes the number of the current request into `word`, where the starter of the thread reads it.
+ */
 export class Computing {
   readonly #word: Int32Array;
 
@@ -18,7 +20,7 @@ export class Computing {
     }
   }
 
-  /** Of what rests: others compute meanwhile. */
+  /** Clears the word while the computation pauses, because others compute meanwhile. */
   async paced<T>(number: number, rest: Rest, act: (rest: Rest) => Promise<T>): Promise<T> {
     const resting: Rest = () => {
       const rested = rest();

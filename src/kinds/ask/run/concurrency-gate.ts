@@ -1,4 +1,4 @@
-/** So many queries at a time; a bounded number of others wait, in order of arrival. */
+/** Limits how many queries run at a time. A bounded number of others wait, in order of arrival. */
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { QueueState } from "../../../ground/work/core/index.ts";
@@ -7,11 +7,11 @@ export class ConcurrencyGate {
   readonly #max: () => number;
   readonly #queueMax: number;
   readonly #clock: Clock;
-  /** Since when, in order of arrival. */
+  /** The arrival times of those that wait, in order. */
   readonly #waiting = new Map<() => void, number>();
   #inside = 0;
 
-  /** `max` may change: it is asked whenever somebody comes. */
+  /** `max` may change: it is called on every arrival. */
   constructor(max: number | (() => number), queueMax: number, clock: Clock) {
     this.#max = typeof max === "number" ? () => max : max;
     this.#queueMax = queueMax;
@@ -25,8 +25,8 @@ export class ConcurrencyGate {
   }
 
   /**
-   * Resolves with how to leave. Rejects with `overloaded` when too many wait already, and with the signal's reason when it
-   * aborts meanwhile.
+   * Resolves with the function that leaves the gate. Rejects with `overloaded` when too many wait
+   * already, and with the signal's reason when it aborts meanwhile.
    */
   async enter(signal: AbortSignal): Promise<() => void> {
     if (signal.aborted) throw signal.reason;
@@ -61,7 +61,7 @@ export class ConcurrencyGate {
     });
   }
 
-  /** The place goes to whoever waits longest. */
+  /** The place goes to whoever has waited longest. */
   #leave(): void {
     for (const admit of this.#waiting.keys()) {
       this.#waiting.delete(admit);

@@ -1,13 +1,8 @@
 /**
- * PromQL for one process: what the HTTP surface asks is planned and evaluated in threads here, and computed by workers.
- *
- *   PS1  At most `concurrencyMax` queries run at a time; `queueMax` wait; the rest is told `overloaded`.
- *   PS2  Every query ends within its timeout, for its caller and on every worker.
- *   PS3  A query that took long is in the log, with what it spent its time on.
- *   PS4  Results that wait for slow readers are bounded, of all streams together: the stream that would exceed it fails.
- *   PS6  Questions about labels have places of their own: together they use half of the threads
- *        that compute at most, and however many there are, no query waits for them.
- *   PS5  An answer counts as memory until its reader has it.
+ * PromQL for one process: threads here plan and evaluate the queries of the HTTP API, and workers
+ * compute the leaves. Limits: QP8, QP34 and QP35.
+ * Every query ends within its timeout, for its caller and on every worker. A slow query is logged
+ * with what it spent its time on. An answer counts as memory until its reader has it.
  */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { QueryId } from "../../../ground/kernel/ids.ts";
@@ -44,15 +39,15 @@ import { withStats } from "./stats-json.ts";
 import { StoppedTogether } from "./watched-thread.ts";
 
 export interface StartedPromqlService extends PromqlService {
-  /** As `query`, with everything that is known about the answer. */
+  /** Like `query`, with everything that is known about the answer. */
   evaluate(request: PromqlRequest, signal: AbortSignal): Promise<QueryOutput>;
-  /** Queries that wait for others to end. */
+  /** The queries that wait at the gate. */
   waiting(): QueueState;
-  /** Ends the threads. What still runs fails with `shutting_down`. */
+  /** Ends the threads. Running queries fail with `shutting_down`. */
   close(): Promise<void>;
 }
 
-/** Its threads are still starting when it returns: the first queries wait for them. */
+/** Returns while its threads are still starting: the first queries wait for them. */
 export function createPromqlService(deps: PromqlServiceDeps): StartedPromqlService {
   const limits = { ...defaultPromqlLimits, ...deps.limits };
   const memory = new MemoryBudget(limits.memoryBytesMax);
@@ -69,7 +64,7 @@ export function createPromqlService(deps: PromqlServiceDeps): StartedPromqlServi
 
 const textLengthMax = 1_000;
 
-/** Requests about a query's text alone. */
+/** Requests about a query's text alone: format, parse and explain. */
 type TextRequest = "explain" | "format" | "parse";
 
 class ThreadedPromqlService implements StartedPromqlService {
@@ -77,7 +72,7 @@ class ThreadedPromqlService implements StartedPromqlService {
   readonly #limits: PromqlLimits;
   readonly #pool: EvalPool;
   readonly #gate: ConcurrencyGate;
-  /** PS6. */
+  /** Label queries have places of their own, so that no query waits for them (QP35). */
   readonly #labelGate: ConcurrencyGate;
   readonly #densities = new SampleDensities();
   readonly #labels: LabelQueries;
@@ -104,7 +99,7 @@ class ThreadedPromqlService implements StartedPromqlService {
     const queryId = this.#nameOf(request);
     const { ran, summary } = await this.#run(queryId, request, signal, undefined);
     const json = request.stats === true ? withStats(ran, summary) : ran.json;
-    const held = this.#memory.account(); // PS5
+    const held = this.#memory.account(); // Held until the reader has the answer.
     held.take(json.length);
     return { queryId, json, sent: () => held.close() };
   }
@@ -125,7 +120,7 @@ class ThreadedPromqlService implements StartedPromqlService {
         first.resolve();
         return;
       }
-      tooMuch = tooMuchWaits(this.#waiting.bytesMax); // PS4
+      tooMuch = tooMuchWaits(this.#waiting.bytesMax);
       events.drop();
       left.abort();
     };
@@ -217,7 +212,9 @@ class ThreadedPromqlService implements StartedPromqlService {
     await this.#pool.close();
   }
 
-  /** What is said of a query's text alone takes a query's place and time, and is not counted as one. */
+  /**
+   * Requests about a query's text take a query's place and time, but are not counted as queries.
+   */
   async #ask<N extends TextRequest>(
     name: N,
     request: Omit<ArgumentOf<EvalThread, N>, "query">,
@@ -278,8 +275,8 @@ class ThreadedPromqlService implements StartedPromqlService {
   }
 
   /**
-   * When the head went elsewhere meanwhile, a new look finds it; where another query took the thread down, a new thread answers.
-   * Unless something was told already.
+   * Tries once more when the head moved meanwhile, or when another query ended the thread. A query
+   * that has already sent results is not repeated.
    */
   async #attempts(
     queryId: QueryId,
@@ -345,7 +342,7 @@ class ThreadedPromqlService implements StartedPromqlService {
     });
   }
 
-  /** Through the gate, within the time, and measured. PS1, PS2. */
+  /** Passes the gate, applies the timeout, and measures. */
   async #within<T>(
     op: "query" | "stream" | "series" | "names" | "values",
     signal: AbortSignal,
@@ -380,7 +377,7 @@ class ThreadedPromqlService implements StartedPromqlService {
     }
   }
 
-  /** PS3. */
+  /** Logs a slow query. */
   #logSlow(
     queryId: QueryId,
     op: string,
@@ -419,7 +416,7 @@ class ThreadedPromqlService implements StartedPromqlService {
   }
 }
 
-/** What was listed has another owner by now, or its files are missing: a new list may help. */
+/** Whether a new list of segments may help: the head has moved, or files are missing. */
 function isOfOldList(thrown: unknown): thrown is OperatingError {
   if (!(thrown instanceof OperatingError)) return false;
   return thrown.code === "head_moved" || thrown.code === "store_corrupt";
@@ -429,7 +426,7 @@ function rounded(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : Math.round(ms * 10) / 10;
 }
 
-/** As Prometheus's API names the kinds of errors. */
+/** Prometheus's names of the error types. */
 function showError(thrown: unknown): { readonly errorType: string; readonly error: string } {
   const told = queryError(thrown, undefined);
   if (!(told instanceof OperatingError)) {

@@ -1,11 +1,10 @@
 /**
- * Decoded columns on this worker's disk, as they are in memory: what a compute thread had to drop is read back instead of
- * decoded again. Used by compute threads; the accounts are the main thread's (`ColumnFiles`).
- *
- *   DC1  A file is whole or absent: it gets its name when it is complete.
- *   DC2  Whatever goes wrong here costs a decoding, never a query: a file whose checksum, at its
- *        end, is another's is absent. The checksum is of the name as well, so that no other
- *        column's file passes for it.
+ * Decoded columns on this worker's disk, in their memory format: a column that a compute thread had
+ * to drop is read back instead of decoded again. The main thread does the accounting
+ * (`ColumnFiles`).
+ * A file gets its name only when it is complete. An error here costs a decoding, never a query: a
+ * file with a wrong checksum counts as absent. The checksum covers the name, so that no other
+ * column's file can pass for it.
  */
 import {
   closeSync,
@@ -21,10 +20,10 @@ import { threadId } from "node:worker_threads";
 import { crc32 } from "node:zlib";
 import type { DecodedColumn } from "../metrics/index.ts";
 
-/** What happened to a file, for the accounts. */
+/** What happened to a file, for the accounting. */
 export interface ColumnFileNote {
   readonly name: string;
-  /** Absent: it was used. */
+  /** Undefined when the file was read, not written. */
   readonly writtenBytes: number | undefined;
 }
 
@@ -41,7 +40,7 @@ export class DiskColumns {
     this.#note = note;
   }
 
-  /** `undefined`: it is not there. */
+  /** Returns undefined when the column is not on disk. */
   read(key: string): DecodedColumn | undefined {
     const name = nameOf(key);
     if (name === undefined) return undefined;
@@ -64,7 +63,7 @@ export class DiskColumns {
       if (key.endsWith("/stale")) return bytes.subarray(0, length);
       return new Float64Array(bytes.buffer, 0, length / Float64Array.BYTES_PER_ELEMENT);
     } catch {
-      return undefined; // DC2
+      return undefined;
     } finally {
       if (file !== undefined) closeSync(file);
     }
@@ -81,10 +80,10 @@ export class DiskColumns {
       const crc = checksumOf(name, bytes, column.byteLength);
       new DataView(bytes.buffer).setUint32(column.byteLength, crc);
       writeFileSync(fresh, bytes);
-      renameSync(fresh, join(this.#dir, name)); // DC1
+      renameSync(fresh, join(this.#dir, name)); // The file is complete.
       this.#note({ name, writtenBytes: bytes.length });
     } catch {
-      rmSync(fresh, { force: true }); // DC2
+      rmSync(fresh, { force: true });
     }
   }
 }
@@ -95,7 +94,7 @@ function checksumOf(name: string, bytes: Uint8Array<ArrayBuffer>, length: number
   return crc32(bytes.subarray(0, length), crc32(name));
 }
 
-/** `undefined`: it could not be a file's name. */
+/** Returns undefined when the key cannot be a file name. */
 function nameOf(key: string): string | undefined {
   const name = key.replaceAll("/", ".");
   return namePattern.test(name) ? name : undefined;

@@ -1,4 +1,7 @@
-/** What a query process says to the threads that plan and evaluate. `query` is the process's number of the query. */
+/**
+ * Messages from a query process to its evaluation threads. `query` is the process's number of the
+ * query.
+ */
 import type { LocalArtifact } from "../../../ground/work/core/index.ts";
 import type {
   BaseExpr,
@@ -13,15 +16,15 @@ import type { MemoryPlace } from "./memory-budget.ts";
 import type { AnswerShape } from "./result-json.ts";
 
 export interface EvalThreadOptions {
-  /** One word: the query that the thread is computing for at the moment; 0: none. */
+  /** One word: the query that the thread computes; 0 when idle. */
   readonly current: SharedArrayBuffer;
-  /** Of what the queries of all threads hold. */
+  /** The thread's place in the memory budget of all queries. */
   readonly memory: MemoryPlace;
-  /** Before the first request. */
+  /** Whether the thread warms up before its first request. */
   readonly warmUp: boolean;
 }
 
-/** Parses and plans; the plan stays in the thread until the query has run, or is forgotten. */
+/** Parses and plans. The plan stays in the thread until the query has run or is forgotten. */
 export interface PlanRequest {
   readonly query: number;
   readonly text: string;
@@ -31,15 +34,15 @@ export interface PlanRequest {
 
 export interface RunRequest {
   readonly query: number;
-  /** For each span and leaf, how many artifacts come. */
+  /** The number of artifacts of each leaf, by span. */
   readonly resultCounts: readonly (readonly number[])[];
-  /** The first of them, or none where none comes; the others follow as notes. */
+  /** The first artifact, or undefined when there is none; the others follow as notes. */
   readonly first: ArtifactNote | undefined;
-  /** Results are told as they come, and the answer has none. */
+  /** Whether results are sent as they come. Then the answer has none. */
   readonly streamed: boolean;
-  /** The answer has the results themselves, too. */
+  /** Whether the answer also has the results themselves. */
   readonly keepResults: boolean;
-  /** What the answer warns of besides its own. */
+  /** Warnings of the answer besides the evaluation's own. */
   readonly warnings?: readonly string[];
   readonly shape: AnswerShape;
 }
@@ -48,9 +51,9 @@ export interface LabelsRequest {
   readonly query: number;
   readonly op: "series" | "names" | "values";
   readonly contents: readonly LocalArtifact["content"][];
-  /** 0: all. */
+  /** 0 means no limit. */
   readonly limit: number;
-  /** Of the series' JSON. */
+  /** The maximum size of the series' JSON. */
   readonly bytesMax: number;
 }
 
@@ -71,14 +74,14 @@ export interface ArtifactNote {
 export interface EvalThread {
   readonly requests: {
     plan(request: PlanRequest): PlannedQuery;
-    /** Plans again, one for each span. */
+    /** Plans again, once for each span. */
     split(request: {
       readonly query: number;
       readonly spans: readonly Grid[];
     }): readonly (readonly BaseExpr[])[];
     /**
-     * Evaluates when the artifacts are there; answered when all of it is done. On the way one or
-     * more of a streamed query's results, in the order of time: `{"resultType":…,"result":[…]}`.
+     * Evaluates when the artifacts are there, and answers when all is done. A streamed query sends
+     * its results before, in time order: `{"resultType":…,"result":[…]}`.
      */
     run(request: RunRequest, json: string): RanQuery;
     labels(request: LabelsRequest): MergedLabels;
@@ -92,27 +95,27 @@ export interface EvalThread {
 export interface PlannedQuery {
   readonly resultType: ValueType;
   readonly leaves: readonly BaseExpr[];
-  /** Whether its answer may be computed span by span. */
+  /** Whether the answer can be computed span by span. */
   readonly divisible: boolean;
   readonly planMs: number;
 }
 
 export interface RanQuery {
-  /** Empty of a streamed query. */
+  /** Empty for a streamed query. */
   readonly json: Uint8Array<ArrayBuffer>;
-  /** Where `,"stats":…` would stand. */
+  /** The offset at which `,"stats":…` is inserted. */
   readonly statsAt: number;
   readonly resultType: string;
   readonly seriesCount: number;
   readonly pointCount: number;
   readonly warnings: readonly string[];
   readonly infos: readonly string[];
-  /** For each span and leaf and artifact. */
+  /** Indexed by span, leaf and artifact. */
   readonly stats: readonly (readonly (readonly LeafStats[])[])[];
   readonly decodeMs: number;
   readonly evalMs: number;
   readonly leafTexts: readonly string[];
-  /** One for each span, if they are kept. Labels have lost their class on the way from the thread. */
+  /** One result for each span, if they are kept. Labels lose their class between threads. */
   readonly results: readonly QueryResult[] | undefined;
 }
 

@@ -1,14 +1,9 @@
 /**
- * The threads that plan and evaluate. A query stays with one of them.
- *
- *   EP1  A thread that goes on computing what nobody wants any more is ended and replaced (WT1); the other queries in it fail,
- *        and may be asked again.
- *   EP2  A thread that dies is replaced too: a query may cost a thread, never the process. One that cannot even start is tried
- *        again after a while.
- *   EP3  A query does not go to a thread that has been computing for long without a word, unless all have: it would wait for
- *        whatever that computes.
- *   EP4  Whoever was in a thread that died runs again, once, alone in a thread of its own, one after
- *        the other. Who ends that too, or was alone from the beginning, is at fault: it alone fails.
+ * The threads that plan and evaluate. A query stays with one thread. A thread that keeps computing
+ * a cancelled query is ended and replaced (`WatchedThread`), and a thread that dies is replaced,
+ * too: a query may cost a thread, never the process.
+ * After a thread has died, its queries run again once, each alone in a thread, one after the other.
+ * A query that ends a thread in which it was alone is at fault and fails.
  */
 import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
 import { messageOf, type OperatingError } from "../../../ground/kernel/errors.ts";
@@ -29,29 +24,29 @@ export interface EvalPoolOptions {
   readonly heapBytesMax: number;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of what all queries hold; without a bound when absent. */
+  /** The budget of all queries together. No limit when absent. */
   readonly memory?: MemoryBudget;
-  /** A thread runs a few queries of its own, unless a real one is there first. */
+  /** Whether a thread warms up with queries of its own until a real one arrives. */
   readonly warmUp?: boolean;
   /** How long a thread may go on after a cancellation. */
   readonly patienceMs?: number;
 }
 
 const restartMs = 1_000;
-/** Most queries are evaluated in a fraction of it. */
+/** Most queries are evaluated in a fraction of this time. */
 const silentMsMax = 250;
 
 interface PlacedQuery {
-  /** Whether it shared its thread with another at any time. */
+  /** Whether the query ever shared its thread with another. */
   hadCompany: boolean;
-  /** Whose it is, for log lines. */
+  /** Identifies the query in log lines. */
   readonly fields: LogFields;
 }
 
 /** One thread, its successors, and the queries in it. */
 class EvalSlot extends WatchedThread<EvalLink> {
   readonly queries = new Map<number, PlacedQuery>();
-  /** When the thread last said something, or was first asked after it had nothing to do. */
+  /** When the thread last answered, or got its first request after being idle. */
   heardMs = 0;
 
   isSilent(nowMs: number): boolean {
@@ -69,19 +64,19 @@ export interface EvalPlace {
     transfer?: readonly ArrayBuffer[],
   ): Promise<AnswerOf<EvalThread, N>>;
   tell(artifact: ArtifactNote, transfer: readonly ArrayBuffer[]): void;
-  /** Whether it shared its thread with another query at any time. */
+  /** Whether the query ever shared its thread with another. */
   hadCompany(): boolean;
-  /** The query is over: nothing of it is kept. Idempotent. */
+  /** Forgets the query. Idempotent. */
   leave(): void;
 }
 
-/** What is done in a place, and again where EP4 asks for it. */
+/** What runs in a place, and runs again alone after the thread has died. */
 export interface EvalTask<T> {
   readonly fields?: LogFields;
   readonly signal?: AbortSignal | undefined;
   readonly onNote?: (json: string) => void;
   act(place: EvalPlace, isAgain: boolean): Promise<T>;
-  /** Asked before it is done again. */
+  /** Checked before it runs again. */
   mayRepeat?(): boolean;
 }
 
@@ -91,7 +86,7 @@ export class EvalPool {
   readonly #slots: readonly EvalSlot[];
   #queryNext = 1;
   readonly #closing = new AbortController();
-  /** EP4: who runs alone, one after the other. */
+  /** The queue of those that run alone. */
   #aloneTurn: Promise<unknown> = Promise.resolve();
   #aloneSlot: EvalSlot | undefined;
   #closed: boolean = false;
@@ -103,12 +98,15 @@ export class EvalPool {
     void this.#slots[0]?.link; // The first query should not wait for it.
   }
 
-  /** With the thread that has the fewest queries; of two, the one that has started. EP3. */
+  /**
+   * Chooses the thread with the fewest queries, and prefers one that has started. A thread that has
+   * computed for long without an answer is avoided, unless all have.
+   */
   enter(fields: LogFields = {}, onNote: (json: string) => void = () => undefined): EvalPlace {
     return this.#place(this.#choose(this.#options.clock.nowMs()), fields, onNote);
   }
 
-  /** EP4. */
+  /** Runs the query, and once more alone when its thread died. */
   async within<T>(task: EvalTask<T>): Promise<T> {
     const place = this.enter(task.fields, task.onNote);
     try {
@@ -237,7 +235,7 @@ export class EvalPool {
       for (const fields of lost.length === 0 ? [{}] : lost) logger.error(fields, message);
       if (!slot.isLasting) return;
       if (!started) await sleep(clock, restartMs, this.#closing.signal);
-      if (!this.#closed && slot.link === link) slot.replace(); // EP2
+      if (!this.#closed && slot.link === link) slot.replace();
     });
     return link;
   }

@@ -86,7 +86,7 @@ servePeer<EvalThread, EvalThreadOptions>(({ current, memory, warmUp }) => {
   };
 }, queryThreadErrors);
 
-/** Other queries of the thread go on meanwhile; it stops by itself. */
+/** Pauses, so that other queries of the thread go on. */
 async function mergeLabels(
   { op, contents, limit, bytesMax }: LabelsRequest,
   rest: Rest,

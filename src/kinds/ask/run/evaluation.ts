@@ -1,6 +1,6 @@
 /**
- * One query in the thread that evaluates it: its text is parsed and planned here, artifacts are read as they come, and the
- * answer is written here, so that the process's main thread passes on bytes and paths only.
+ * One query in its evaluation thread. The thread parses and plans the text, reads artifacts as they
+ * arrive and writes the answer, so that the main thread passes on only bytes and paths.
  */
 import { readFileSync } from "node:fs";
 import type { Clock } from "../../../ground/kernel/clock.ts";
@@ -39,9 +39,9 @@ import type { MemoryAccount } from "./memory-budget.ts";
 import { answerTooLarge } from "./query-errors.ts";
 import { type WrittenResult, writeData } from "./result-json.ts";
 
-/** As Prometheus's API: of each kind so many are told, then how many more there were. */
+/** As in Prometheus's API: the number of annotations shown of each kind; the rest is counted. */
 const annotationsMax = 10;
-/** Of one streamed result, about. */
+/** The approximate size of one streamed result. */
 const noteBytes = 1024 * 1024;
 
 export class Evaluation {
@@ -73,7 +73,7 @@ export class Evaluation {
     return this.#plans.map(({ leaves }) => leaves);
   }
 
-  /** Resolves when the last artifact came and was evaluated. */
+  /** Resolves when the last artifact has arrived and was evaluated. */
   run(request: RunRequest, call: Pick<Call<string>, "check" | "progress">): Promise<RanQuery> {
     assert(this.#run === undefined, "a query runs once");
     const { text } = this.#asked;
@@ -86,7 +86,7 @@ export class Evaluation {
     this.#run?.artifact(note);
   }
 
-  /** Nobody waits any more. */
+  /** Call it when nobody waits for the answer any more. */
   forget(): void {
     this.#run?.forget();
     this.#memory.close();
@@ -97,7 +97,7 @@ export function readContent(content: ArtifactNote["content"]): Uint8Array {
   return typeof content === "string" ? readFileSync(content) : content;
 }
 
-/** Also says no to what only an instant query may ask for. */
+/** Also rejects what only an instant query may ask for. */
 export function parseQuery(text: string, params: QueryParams): Expr {
   const expr = parseExpr(text);
   const type = typeOf(expr);
@@ -113,7 +113,7 @@ interface RunParts {
   readonly request: RunRequest;
   readonly call: Pick<Call<string>, "check" | "progress">;
   readonly clock: Clock;
-  /** What the query holds here. */
+  /** The memory account of the query in this thread. */
   readonly memory: MemoryAccount;
 }
 
@@ -123,11 +123,11 @@ class Run {
   readonly #flow: EvalFlow<QueryResult>;
   readonly #results: QueryResult[] = [];
   readonly #stats: LeafStats[][][];
-  /** Of each span's decoded artifacts. */
+  /** The size of each span's decoded artifacts. */
   readonly #spanBytes: number[];
-  /** Spans repeat what the query says as a whole, and figures of one annotation add up over them. */
+  /** Annotations repeat in every span; the counts of one annotation add up over the spans. */
   readonly #annotations = new AnnotationSet<Position>();
-  /** Of a streamed query, so far. */
+  /** What a streamed query has sent so far. */
   readonly #told: {
     resultType: WrittenResult["resultType"];
     readonly series: Set<string>;
@@ -196,7 +196,7 @@ class Run {
     return result;
   }
 
-  /** Afterwards the query holds the result, and of a streamed one not even that. */
+  /** Afterwards only the result is held; a streamed query holds nothing. */
   #evaluate(span: number, plan: QueryPlan, leaves: readonly LeafResult[]): QueryResult {
     const { memory, request } = this.#parts;
     const beforeBytes = memory.bytes;
@@ -210,7 +210,7 @@ class Run {
     this.#end(new OperatingError("cancelled", "never", "the query was cancelled"));
   }
 
-  /** What is thrown here is the query's end, not the thread's. */
+  /** An error here ends the query, not the thread. */
   #guarded(act: () => void): void {
     if (this.#isOver) return;
     try {
@@ -239,7 +239,7 @@ class Run {
     else this.#results.push(result);
   }
 
-  /** In pieces of about a megabyte, so that a reader has something to do meanwhile. */
+  /** Sends pieces of about 1 MiB, so that the reader can start early. */
   #tell(whole: QueryResult): void {
     const { shape } = this.#parts.request;
     const result = this.#cutToLimit(whole);
@@ -257,7 +257,7 @@ class Run {
     for (const { labels } of result.series) this.#told.series.add(labels.key);
   }
 
-  /** Of each span the first series, in the order of their labels. */
+  /** Cuts a span to its first series, in label order. */
   #cutToLimit(result: QueryResult): QueryResult {
     const { limit } = this.#parts.request.shape;
     if (limit === 0 || result.type === "string" || result.type === "scalar") return result;
@@ -316,7 +316,7 @@ class Run {
   }
 }
 
-/** Of the answer's JSON, about. */
+/** The approximate size of the answer's JSON. */
 function bytesExpected(results: readonly QueryResult[]): number {
   let bytes = 1_000;
   for (const result of results) {
@@ -346,7 +346,7 @@ function writeEnd(sink: JsonSink, warnings: readonly string[], infos: readonly s
   sink.ascii("}");
 }
 
-/** Each text once. */
+/** Removes duplicate texts. */
 function showAnnotations(
   text: string,
   annotations: AnnotationSet<Position>,

@@ -1,4 +1,4 @@
-/** So many bytes may wait for readers, in all queues together. */
+/** The bytes that may wait for readers, in all queues together. */
 export class ByteBudget {
   readonly bytesMax: number;
   #takenBytes = 0;
@@ -7,7 +7,7 @@ export class ByteBudget {
     this.bytesMax = bytesMax;
   }
 
-  /** `false`: there is no room for them, and nothing was taken. */
+  /** Returns `false`, and takes nothing, when there is no room. */
   take(bytes: number): boolean {
     if (this.#takenBytes + bytes > this.bytesMax) return false;
     this.#takenBytes += bytes;
@@ -20,8 +20,9 @@ export class ByteBudget {
 }
 
 /**
- * Events that one consumer reads in order, as they come. It ends with `end`; a consumer that leaves is told to `onLeave`. What
- * waits counts against the budget until it is read or dropped, so somebody has to read, if only to leave.
+ * Events that one consumer reads in order, as they arrive. The queue ends with `end`; `onLeave` is
+ * called when the consumer leaves. Waiting events count against the budget until they are read or
+ * dropped, so every queue needs a consumer, if only one that leaves.
  */
 export class EventQueue<Event> implements AsyncIterable<Event> {
   readonly #events: { readonly event: Event; readonly bytes: number }[] = [];
@@ -35,7 +36,7 @@ export class EventQueue<Event> implements AsyncIterable<Event> {
     this.#onLeave = onLeave;
   }
 
-  /** `false`: there is no room for it. */
+  /** Returns `false` when there is no room for the event. */
   push(event: Event, bytes = 0): boolean {
     if (this.#ended) return true;
     if (!this.#budget.take(bytes)) return false;
@@ -44,7 +45,7 @@ export class EventQueue<Event> implements AsyncIterable<Event> {
     return true;
   }
 
-  /** Nobody will read what waits. */
+  /** Drops what waits, because nobody will read it. */
   drop(): void {
     for (const { bytes } of this.#events) this.#budget.give(bytes);
     this.#events.length = 0;

@@ -1,10 +1,9 @@
 /**
- * Slices of the head, pulled from the process that owns it. All works of a query that read the same series of the same
- * shard share one pull.
- *
- *   HP1  What is pulled is under the query's snapshot; an owner that restarted since refuses, and the query has to take a new one.
- *   HP2  A pull is given up when the last work that waits for it was aborted.
- *   HP3  What is kept for other works of the query is bounded, in number and bytes.
+ * Pulls slices of the head from the process that owns it. All works of a query that read the same
+ * series of the same shard share one pull, which ends when the last work that waits for it is
+ * aborted.
+ * Every pull reads under the query's snapshot. An owner that has restarted since refuses it, and
+ * the query has to take a new snapshot.
  */
 
 import { Agent as HttpAgent, type IncomingMessage, request } from "node:http";
@@ -39,8 +38,7 @@ interface Pull {
 }
 
 /**
- * Series that match with their samples; or, with sets, of series that match one of them the labels
- * alone.
+ * The matching series with their samples. With sets: only the labels of series that match a set.
  */
 type Asked =
   | { readonly matchers: readonly Matcher[] }
@@ -51,7 +49,7 @@ function askedOf(work: PromqlWork): Asked {
   return { matcherSets: work.matcherSets.length === 0 ? [[]] : work.matcherSets };
 }
 
-/** A request for a slice. The owner of the head names the query in its log. */
+/** A request for a slice. The owner of the head logs the query's name. */
 interface Asking {
   readonly url: URL;
   readonly body: string;
@@ -81,7 +79,7 @@ export class HeadPuller {
     this.#httpsAgent = new HttpsAgent({ keepAlive: true, maxSockets: 16, ...options.tls });
   }
 
-  /** Nothing where the work has no head to read. */
+  /** Empty when the work has no head to read. */
   async series(
     queryId: string,
     work: PromqlWork,
@@ -108,7 +106,7 @@ export class HeadPuller {
     const onAbort = (): void => {
       pull.waiters -= 1;
       if (pull.waiters > 0 || pull.settled) return;
-      pull.controller.abort(); // HP2
+      pull.controller.abort(); // The last waiting work was aborted.
       if (this.#pulls.get(key) === pull) this.#pulls.delete(key);
     };
     signal.addEventListener("abort", onAbort, { once: true });
@@ -123,7 +121,7 @@ export class HeadPuller {
     }
   }
 
-  /** HP3. */
+  /** Keeps the slice for other works of the query, bounded in number and bytes. */
   #keep(key: string, pull: Pull): void {
     this.#pulls.set(key, pull);
     let keptBytes = 0;
@@ -186,8 +184,8 @@ export class HeadPuller {
   }
 
   /**
-   * An owner that serves too many at the moment is asked again, for a while. One that cannot be reached may have restarted:
-   * then only a new snapshot helps.
+   * Retries for a while when the owner is overloaded. An owner that cannot be reached may have
+   * restarted; then only a new snapshot helps.
    */
   async #postPatiently(asking: Asking, signal: AbortSignal): Promise<Uint8Array> {
     const { clock } = this.#options;
@@ -251,14 +249,14 @@ export class HeadPuller {
   }
 }
 
-/** What a slice takes in memory. */
+/** The memory that a slice takes. */
 export function heldBytes(series: readonly RawSeries[]): number {
   let bytes = 0;
   for (const { samples } of series) bytes += samples.count * sampleBytes;
   return bytes;
 }
 
-/** HP1. */
+/** Maps the owner's HTTP status to an error. */
 function refusal(status: number, text: string): OperatingError {
   if (status === 409 || status === 410) {
     return moved("the head has another owner by now");

@@ -1,4 +1,7 @@
-/** Running a query: planned to leaves, computed next to the data, evaluated where it was asked. */
+/**
+ * Runs queries: plans them into leaves, computes those next to the data, and evaluates the results
+ * in the process that was asked.
+ */
 
 export type { ComputeUsage } from "./compute-messages.ts";
 export { type ProcessMemory, promqlBytesOf, queryMemoryOf } from "./core/promql-memory.ts";

@@ -1,6 +1,6 @@
 /**
- * JSON as bytes, into one growing buffer. Answers have millions of numbers: each is written digit by digit where it
- * stands, without a text or an array in between.
+ * Writes JSON as bytes into one growing buffer. Answers have millions of numbers, so each is
+ * written digit by digit in place, without a string or an array in between.
  */
 import { type HeldMemory, unboundedMemory } from "../promql/core/index.ts";
 
@@ -14,7 +14,7 @@ export class JsonSink {
   #length = 0;
   readonly #memory: HeldMemory;
 
-  /** `bytesExpected` spares it from growing step by step. */
+  /** `bytesExpected` avoids growing step by step. */
   constructor(bytesExpected = bytesInitial, memory: HeldMemory = unboundedMemory) {
     this.#memory = memory;
     const bytes = Math.min(Math.max(bytesExpected, bytesInitial), bytesExpectedMax);
@@ -26,7 +26,7 @@ export class JsonSink {
     return this.#length;
   }
 
-  /** What was written so far, handed over: the sink begins anew. */
+  /** Returns what was written so far and starts with an empty buffer. */
   take(): Uint8Array<ArrayBuffer> {
     const bytes = this.#bytes.subarray(0, this.#length);
     this.#bytes = Buffer.allocUnsafeSlow(bytesInitial);
@@ -40,7 +40,7 @@ export class JsonSink {
     return text;
   }
 
-  /** Characters below 128 only. */
+  /** Writes characters below 128 only. */
   ascii(text: string): void {
     this.#reserve(text.length);
     this.#put(text);
@@ -52,7 +52,7 @@ export class JsonSink {
     this.#length += bytes.length;
   }
 
-  /** Of JSON that was made elsewhere. */
+  /** Writes JSON text that was made elsewhere. */
   json(text: string): void {
     this.#reserve(text.length * 3);
     this.#length += this.#bytes.write(text, this.#length, "utf8");
@@ -78,7 +78,7 @@ export class JsonSink {
     this.#length += 2;
   }
 
-  /** `"<value>"`, as Prometheus writes floats. */
+  /** Writes `"<value>"` in Prometheus's float format. */
   quotedFloat(value: number): void {
     this.#reserve(numberBytesMax + 2);
     this.#bytes[this.#length] = 0x22;
@@ -88,7 +88,7 @@ export class JsonSink {
     this.#length += 1;
   }
 
-  /** Room is reserved. */
+  /** The caller has reserved the room. */
   #number(value: number): void {
     if (value >= 0 && value <= 0x7fffffff && (value | 0) === value && !Object.is(value, -0)) {
       this.#integer(value);
@@ -98,8 +98,9 @@ export class JsonSink {
   }
 
   /**
-   * Up to three decimals, which most gauges have. Numbers of at most 15 digits are all different as floats, so the one that
-   * gives this float is its shortest text. `false`: it is no such number.
+   * Writes up to three decimals, which most gauges have. Numbers of at most 15 digits are all
+   * different as floats, so the one that gives this float is its shortest text. Returns `false` for
+   * other numbers.
    */
   #decimal(value: number): boolean {
     const abs = Math.abs(value);
@@ -137,7 +138,7 @@ export class JsonSink {
     this.#length += digits;
   }
 
-  /** A loop: for twenty characters it is faster than the call of a native method. */
+  /** A loop is faster than a native call for twenty characters. */
   #put(text: string): void {
     const bytes = this.#bytes;
     const start = this.#length;
@@ -162,12 +163,12 @@ export class JsonSink {
   }
 }
 
-/** A byte that is no UTF-8, which a string of PromQL may have and JSON may not, is U+FFFD. */
+/** Replaces invalid UTF-8, which PromQL strings may have and JSON may not, by U+FFFD. */
 export function textJson(text: string): string {
   return JSON.stringify(text.toWellFormed());
 }
 
-/** As Prometheus's API writes a float: like JavaScript, but for its infinities, its zero and one-digit exponents. */
+/** Prometheus's float format: JavaScript's, except for infinities, zero and one-digit exponents. */
 export function floatText(value: number): string {
   if (!Number.isFinite(value)) {
     if (Number.isNaN(value)) return "NaN";
@@ -181,7 +182,7 @@ export function floatText(value: number): string {
     : text;
 }
 
-/** Seconds, with the milliseconds where there are any: `1700000000.050`. */
+/** Seconds, with milliseconds unless they are zero: `1700000000.050`. */
 export function timestampText(ms: number): string {
   const sign = ms < 0 ? "-" : "";
   const abs = Math.abs(ms);

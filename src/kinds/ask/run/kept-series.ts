@@ -1,32 +1,31 @@
 /**
- * The series of a selection, as they are kept in memory. Most of a selection's bytes are times and values. Series of one
- * target are scraped together, so their times are kept once; values of many series share one buffer, because thousands
- * of small buffers leave gaps between them that no other buffer fits in.
- *
- *   KS1  A series' own samples never change. Behind them there is room for the head's samples of the work at hand: valid
- *        until the next work.
- *   KS2  Series that share their times may be given different heads in one work: each sees its own.
+ * The series of a selection in memory. Most of their bytes are times and values. Series of one
+ * target are scraped together, so their times are stored once. Values of many series share one
+ * buffer, because thousands of small buffers fragment the memory.
+ * A series' own samples never change. Behind them is room for the head's samples of the current
+ * work, valid until the next work. Series with shared times may get different heads in one work:
+ * each sees its own.
  */
 import { joinPieces } from "../metrics/index.ts";
 import type { RawSeries, SampleColumns } from "../promql/core/index.ts";
 
-/** Of the samples there are, for those of a head. */
+/** The room for a head's samples, as a share of the series' own. */
 const roomShare = 1 / 16;
 const roomMin = 64;
-/** Values of one buffer: 1 MiB. */
+/** The values in one buffer: 1 MiB. */
 const slabLength = 131_072;
-/** Of an object with its views, about. */
+/** The approximate size of an object with its views. */
 const seriesBytes = 300;
 const histogramBytes = 400;
 
-/** Collects a selection's series. The columns that it is given are copied. */
+/** Collects a selection's series. It copies the columns that it gets. */
 export class KeptSeriesBuilder {
   readonly #all: KeptSeries[] = [];
   readonly #times = new Map<string, KeptTimes>();
   #slab = new ValueSlab();
   #bytes = 0;
 
-  /** With the room that a head may need. */
+  /** Includes the room for a head. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -61,7 +60,7 @@ export class KeptSeriesBuilder {
     this.#slab = new ValueSlab();
   }
 
-  /** Those of the last series that was as long, began and ended at the same times, if they are the same. */
+  /** Reuses the times of the last series with the same length, start and end, if all are equal. */
   #timesOf({ ts, count }: SampleColumns): KeptTimes {
     const key = `${count} ${ts[0]} ${ts[count - 1]}`;
     const known = this.#times.get(key);
@@ -84,7 +83,7 @@ interface OwnSamples {
 
 export class KeptSeries implements RawSeries {
   readonly labels: RawSeries["labels"];
-  /** The slab's: its own values, and the room behind them. */
+  /** Part of the slab: the series' own values, and the room behind them. */
   values = new Float64Array(0);
   readonly #own: OwnSamples;
 
@@ -98,7 +97,7 @@ export class KeptSeries implements RawSeries {
     return { count, ts: times.ts, values: this.values, stale, startTs, histograms };
   }
 
-  /** `work` is another number for every work. KS1, KS2. */
+  /** Appends the head's samples, valid until the next work. `work` differs for every work. */
   followedBy(head: SampleColumns, work: number): RawSeries {
     const { labels, samples } = this;
     const lastMs = samples.ts[samples.count - 1] ?? Number.NEGATIVE_INFINITY;
@@ -120,12 +119,12 @@ function isFloatsOnly({ stale, histograms, startTs }: SampleColumns): boolean {
   return stale === undefined && histograms === undefined && startTs === undefined;
 }
 
-/** Times that several series have, and behind them those of a head. */
+/** Times that several series share, followed by those of a head. */
 class KeptTimes {
   /** May be longer than `#count`. */
   ts: Float64Array;
   readonly #count: number;
-  /** The work that put the tail there. */
+  /** The work whose head samples are at the end. */
   #work: number | undefined;
   #tailCount = 0;
 
@@ -142,7 +141,7 @@ class KeptTimes {
     return true;
   }
 
-  /** KS2: where another series of the work has other times in its head, the result is a copy. */
+  /** Returns a copy when another series of the same work has other times in its head. */
   followedBy(head: SampleColumns, work: number): Float64Array {
     if (this.#work !== work) this.#tailCount = 0;
     this.#work = work;
@@ -165,7 +164,7 @@ class KeptTimes {
     return this.ts;
   }
 
-  /** As far as both go. */
+  /** Compares up to the shorter length. */
   #hasSameTail({ ts, count }: SampleColumns): boolean {
     for (let index = Math.min(count, this.#tailCount) - 1; index >= 0; index -= 1) {
       if (this.ts[this.#count + index] !== ts[index]) return false;
@@ -177,11 +176,11 @@ class KeptTimes {
 interface SlabMember {
   readonly series: KeptSeries;
   readonly count: number;
-  /** Behind its values. */
+  /** The number of free values behind its own. */
   room: number;
 }
 
-/** Values of many series in one buffer. */
+/** The values of many series in one buffer. */
 class ValueSlab {
   readonly #members: SlabMember[] = [];
   #values = new Float64Array(0);
@@ -191,7 +190,7 @@ class ValueSlab {
     return this.#members.length === 0 || this.#length + count <= slabLength;
   }
 
-  /** The series has its values when the slab is closed. */
+  /** The series gets its values when the slab is closed. */
   add(series: KeptSeries, values: Float64Array): void {
     const { length } = values;
     if (this.#members.length === 0) this.#values = new Float64Array(Math.max(slabLength, length));
@@ -209,7 +208,10 @@ class ValueSlab {
     }
   }
 
-  /** For `count` more values of `series`, and about as many of the others: they will ask for it next. */
+  /**
+   * Makes room for `count` more values of `series`, and about as many for the others, which will
+   * ask next.
+   */
   makeRoom(series: KeptSeries, count: number): void {
     let length = 0;
     for (const member of this.#members) {

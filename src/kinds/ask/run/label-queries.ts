@@ -1,4 +1,7 @@
-/** Questions about labels: answered by workers from the segments' series tables and the head, merged here. */
+/**
+ * Label queries: workers answer them from the segments' series tables and the head; this file
+ * merges the answers.
+ */
 import { assert } from "../../../ground/kernel/errors.ts";
 import type { LeafId, QueryId, WorkId } from "../../../ground/kernel/ids.ts";
 import type { LocalArtifact } from "../../../ground/work/core/index.ts";
@@ -14,10 +17,10 @@ import type { QueryClock } from "./query-clock.ts";
 import { computeUnitsOf } from "./query-run.ts";
 import { headWarnings, type PromqlLimits, type PromqlServiceDeps } from "./service-options.ts";
 
-/** Rows of series tables that one work goes through. */
+/** The number of series table rows that one work reads. */
 const seriesPerShard = 200_000;
 
-/** How many questions are answered at a time, and into how many works each may be cut: half of the threads. */
+/** How many label queries run at a time, and how many works each may have: half of the threads. */
 export function labelShares(computeUnits: number): {
   readonly questions: number;
   readonly works: number;
@@ -118,7 +121,7 @@ export class LabelQueries {
     { matcherSets, startMs, endMs, limit }: SeriesRequest,
   ): Promise<{
     readonly shardCount: number;
-    /** Of the shards that have something to read. */
+    /** One body for each shard that has something to read. */
     readonly bodies: readonly { readonly shard: number; readonly body: string }[];
   }> {
     const deps = this.#deps;

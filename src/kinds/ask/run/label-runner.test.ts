@@ -29,7 +29,7 @@ function seriesOf(count: number): RawSeries[] {
   }));
 }
 
-/** A hundred sets, which all mean the same series. */
+/** A hundred sets that all match the same series. */
 const sets = Array.from({ length: 100 }, (_, n) => [
   { name: "__name__", op: "=" as const, value: "m" },
   { name: "half", op: "=~" as const, value: `even|x${n}` },
@@ -68,7 +68,7 @@ test("[QP31] a hundred matchers over many series: others have their turn, each s
       paceOf(realClock, { check: () => undefined }),
     );
     isOver = true;
-    // Five of the head's are odd: what the head gives was chosen there.
+    // Five of the head's series are odd: the head has already filtered them.
     assert.equal(rowCount, seriesCount / 2 + 5);
     assert.equal(new Set(decodeList(bytes)).size, rowCount);
     assert.ok(turns > 3, `${turns} turns of others`);

@@ -1,9 +1,7 @@
 /**
- * Questions about labels in a compute thread. They look at many series and at no samples, for as
- * long as there are segments and matchers: so they rest (`Rest`), and queries beside them go on.
- *
- *   LQ1  A series is looked at for each set of matchers, and its labels are read once.
- *   LQ2  Between two rests there are a few milliseconds of work, whatever is asked.
+ * Answers label queries in a compute thread. They read many series and no samples, so they pause
+ * every few milliseconds (`Rest`), whatever is asked, and other queries go on (QP31). The labels of
+ * a series are read once, however many matcher sets select it.
  */
 import type { SegmentInfo } from "../metrics/core/index.ts";
 import type { SegmentReader } from "../metrics/index.ts";
@@ -22,7 +20,7 @@ import type { SegmentShelf } from "./segment-shelf.ts";
 
 const restEvery = 512;
 
-/** `headSeries` are those of the work's shard that one of its sets means. */
+/** `headSeries` are the head's series of the work's shard that match at least one set. */
 export async function runLabels(
   work: LabelsWork,
   headSeries: readonly RawSeries[],
@@ -69,7 +67,7 @@ async function openAll(
   return readers;
 }
 
-/** LQ1. Set by set, so that what a set decided of a label set serves for all segments. */
+/** Goes set by set, so that a set's decision about a label set is reused for all segments. */
 async function markRows(
   { matcherSets, shard, shardCount, startMs, endMs }: LabelsWork,
   readers: readonly SegmentReader[],
@@ -89,7 +87,7 @@ async function markRows(
   return marks;
 }
 
-/** In the order of their labels. One more than the limit shows that there are more; 0: no limit. */
+/** Sorted by labels. One item more than the limit shows that there are more; 0 means no limit. */
 async function firstSeries(
   all: readonly Labels[],
   limit: number,

@@ -1,6 +1,7 @@
 /**
- * Texts of labels, made once: a dashboard's queries have the same series again and again. Labels are immutable and, on a worker,
- * the same objects for as long as their segment is open; in a thread that evaluates, this keeps them so.
+ * Caches the texts of labels, because a dashboard's queries return the same series again and again.
+ * Labels are immutable. On a worker they are the same objects while their segment is open; in an
+ * evaluation thread this cache keeps them the same.
  */
 import { Labels } from "../promql/core/index.ts";
 import { textJson } from "./json-sink.ts";
@@ -18,7 +19,7 @@ export function pairsJson(labels: Labels): string {
   return text;
 }
 
-/** `{"name":"value",…}`, in the order of the names. */
+/** `{"name":"value",…}`, ordered by name. */
 export function metricJson(labels: Labels): string {
   let text = metricTexts.get(labels);
   if (text === undefined) {
@@ -28,7 +29,7 @@ export function metricJson(labels: Labels): string {
   return text;
 }
 
-/** By their `pairsJson`. When there are too many it begins anew. */
+/** Labels by their `pairsJson`. The cache is emptied when it holds too many. */
 export class LabelsReader {
   readonly #known = new Map<string, Labels>();
   readonly #labelSetsMax: number;

@@ -61,7 +61,7 @@ const floats = fc
   .array(float, { minLength: steps, maxLength: steps })
   .map((all) => Float64Array.from(all));
 
-/** As a kernel leaves it, but for the values of absent steps, which mean nothing. */
+/** The result as a kernel leaves it, except for the values of absent steps, which mean nothing. */
 const stepSeries: fc.Arbitrary<StepSeries> = fc
   .tuple(
     labels,
@@ -82,7 +82,7 @@ const stepSeries: fc.Arbitrary<StepSeries> = fc
     };
   });
 
-/** In few runs, as counts mostly are. */
+/** Has few runs of equal values, as most counts do. */
 const flat = fc
   .tuple(float, float, fc.nat(steps))
   .map(([a, b, from]) => new Float64Array(steps).fill(a).fill(b, from));

@@ -49,7 +49,7 @@ import { LabelsReader, pairsJson } from "./label-texts.ts";
 
 assert(endianness() === "LE", "columns are copied as they are in memory");
 
-/** What cannot be compressed is not: numbers of which hardly two are the same. */
+/** Columns of numbers that hardly repeat are not compressed. */
 const schema: readonly ColumnSpec[] = [
   { name: "is_group", type: "boolean" },
   { name: "labels", type: "text" },
@@ -61,12 +61,12 @@ const schema: readonly ColumnSpec[] = [
   { name: "histograms", type: "bytes" },
 ];
 
-/** Of one row group: a page is one piece of memory. */
+/** The limit of one row group, because a page is one piece of memory. */
 const groupBytesMax = 64 * 1024 ** 2;
-/** Nobody skips parts of an artifact, and one of a few kilobytes is sent sooner than it is compressed. */
+/** Readers never skip parts of an artifact, and a few kilobytes are sent faster than compressed. */
 const writing = { zstdLevel: 1, statistics: false, compressBytesMin: 4096 };
 
-/** What a result says besides its rows, in the footer. */
+/** The parts of a result other than its rows; stored in the footer. */
 interface Heading {
   readonly kind: LeafResult["kind"];
   readonly steps: number;
@@ -76,7 +76,7 @@ interface Heading {
 
 const headingKey = "capstan.leaf";
 
-/** Of this thread. */
+/** Shared by all reads of this thread. */
 const labelsReader = new LabelsReader();
 
 export interface EncodedLeaf {
@@ -100,8 +100,8 @@ export function encodeLeafResult(result: LeafResult, leaf: BaseExpr): EncodedLea
 }
 
 /**
- * Throws `artifact_corrupt` for a file that says something else than its checksum promised. A small
- * file may be large when it is decoded: `memory` is told before.
+ * Throws `artifact_corrupt` for a file whose content contradicts its checksum. A small file may be
+ * large when decoded: its memory is taken from `memory` first.
  */
 export function decodeLeafResult(
   bytes: Uint8Array,
@@ -123,7 +123,7 @@ export function decodeLeafResult(
     : { kind, annotations, stats, groups, series };
 }
 
-/** What encoding a result takes besides it, at most: the file, and a page of it. */
+/** The maximum memory of encoding a result, besides the result: the file and one page. */
 export function encodingBytes(result: LeafResult, leaf: BaseExpr): number {
   if (result.kind === "raw") return result.stats.sampleCount * sampleBytes;
   const steps = stepCount(leaf.grid);
@@ -136,7 +136,7 @@ export function encodingBytes(result: LeafResult, leaf: BaseExpr): number {
   return columns * steps * 8 + Math.min(columns * steps * 8, groupBytesMax);
 }
 
-/** Rows in pieces, so that no page becomes too large. */
+/** Splits rows into pieces, so that no page becomes too large. */
 function* encodeRows(
   groups: readonly PartialGroup[],
   series: readonly StepSeries[],
@@ -198,7 +198,7 @@ function rowOfGroup({ labels, dropName, counts, values, compensations }: Partial
 
 const runScratch: number[] = [];
 
-/** The counts of most groups are the same at every step, and of most sums nothing was lost. */
+/** Most groups have the same count at every step, and most sums have no compensation. */
 function inRuns(values: Float64Array | undefined): Float64Array | undefined {
   if (values === undefined) return undefined;
   runScratch.length = 0;
@@ -212,7 +212,7 @@ function inRuns(values: Float64Array | undefined): Float64Array | undefined {
   return Float64Array.from(runScratch);
 }
 
-/** Values of steps that have none are zero: whatever a kernel left there must not change the file. */
+/** Zeroes the values of absent steps, so that leftovers of a kernel do not change the file. */
 function rowOfSeries(
   series: StepSeries,
   steps: number,
@@ -236,7 +236,7 @@ function rowOfSeries(
   };
 }
 
-/** A loop, since it sees every step of the answer. */
+/** A plain loop, because it visits every step of the answer. */
 function areAllFloats(kinds: Uint8Array): boolean {
   for (let step = 0; step < kinds.length; step += 1) if (kinds[step] !== stepFloat) return false;
   return true;
@@ -256,7 +256,7 @@ function packHistograms(
   return packed.length === 0 ? nothing : Buffer.concat(packed);
 }
 
-/** One row group's columns, as they are in the file. */
+/** The columns of one row group, as stored in the file. */
 class RowGroupReader {
   readonly #bytes: Uint8Array;
   readonly #footer: ParquetFooter;
@@ -316,7 +316,6 @@ function decodeRows(
   }
 }
 
-/** Of a column of a row: it is there, or not. */
 function isThere(bytes: Uint8Array | undefined): 0 | 1 {
   return bytes === undefined || bytes.length === 0 ? 0 : 1;
 }
@@ -350,10 +349,13 @@ function bytesOf(values: Float64Array | undefined): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
-/** Engines keep arrays up to this length within their heap, and asking for the memory of one moves it out: a costly thing. */
+/**
+ * V8 keeps arrays up to this length in its heap; asking for the buffer of one moves it out, which
+ * is costly.
+ */
 const shortLengthMax = 8;
 
-/** Short arrays, thousands of them, copied to one piece of memory. */
+/** Copies thousands of short arrays into one buffer. */
 function packingTogether(count: number): (values: Float64Array) => Uint8Array {
   const all = new Float64Array(count);
   let at = 0;
@@ -366,12 +368,14 @@ function packingTogether(count: number): (values: Float64Array) => Uint8Array {
   };
 }
 
-/** Reads rows of one row group: copies, since in the file they lie at any address. */
+/** Reads rows of one row group. It copies them, because they are unaligned in the file. */
 class FloatsReader {
   readonly #steps: number;
-  /** Kinds of a row with a float at every step: the same for all, since nobody writes to what was read. */
+  /**
+   * The kinds of a row with a float at every step, shared by all such rows: nobody writes to them.
+   */
   readonly dense: Uint8Array;
-  /** Where rows not yet read go: one piece of memory is made sooner than thousands. */
+  /** Where the next rows are copied to: one allocation is faster than thousands. */
   #room = new Float64Array(0);
   #page: DataView = new DataView(new ArrayBuffer(0));
 
@@ -380,7 +384,7 @@ class FloatsReader {
     this.dense = new Uint8Array(steps).fill(stepFloat);
   }
 
-  /** `undefined`: there are none. */
+  /** Undefined when there are none. */
   read(bytes: Uint8Array | undefined): Float64Array | undefined {
     if (bytes === undefined || bytes.length === 0) return undefined;
     const steps = this.#steps;

@@ -1,6 +1,7 @@
 /**
- * Executes works in a compute thread: opens the segments, puts the series together, runs the leaf, and gives the artifact's
- * bytes. Everything is computed series by series, so that a stop is seen soon; what is kept is counted before.
+ * Executes works in a compute thread: opens the segments, assembles the series, runs the leaf and
+ * returns the artifact's bytes. It computes series by series, so that it notices a stop soon, and
+ * counts memory before it keeps anything.
  */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { CollectRequest } from "../metrics/index.ts";
@@ -16,7 +17,7 @@ import { encodeLeafResult, encodingBytes } from "./leaf-artifact.ts";
 import type { SegmentShelf } from "./segment-shelf.ts";
 import type { SelectionCache } from "./selection-cache.ts";
 
-/** What a work left, before it is written. */
+/** The result of a work before it is written. */
 export interface LeafOutputBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly rowCount: number;
@@ -45,12 +46,12 @@ export function runWork(
   }
 }
 
-/** Between workers there are only codes and texts. */
+/** Workers exchange only error codes and texts. */
 export function workError(thrown: unknown): unknown {
   if (thrown instanceof PromqlError) {
     return new OperatingError("bad_promql", "never", thrown.message);
   }
-  // A segment's files are missing: it was replaced long ago, and a new list helps, or nothing does.
+  // A segment's files are missing because it was replaced; only a new list can help.
   if (thrown instanceof OperatingError && thrown.code === "not_found") {
     return new OperatingError("store_corrupt", "never", thrown.message);
   }

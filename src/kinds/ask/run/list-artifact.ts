@@ -1,4 +1,7 @@
-/** What is known about labels, as a Parquet file of one column: a text for each series, name or value. */
+/**
+ * The result of a label query as a Parquet file of one column: a text for each series, name or
+ * value.
+ */
 import {
   ChunkReader,
   chunkBytes,
@@ -32,7 +35,10 @@ export function decodeList(bytes: Uint8Array): readonly string[] {
   });
 }
 
-/** Of several shards: each once, in order, at most `limit` (0: all). */
+/**
+ * Merges the lists of several shards: sorted, without duplicates, at most `limit` items (0 means no
+ * limit).
+ */
 export async function mergeLists(
   lists: readonly (readonly string[])[],
   limit: number,
@@ -41,7 +47,7 @@ export async function mergeLists(
   return cut(await sortAtPace([...new Set(lists.flat())], compareText, rest), limit);
 }
 
-/** The same of `seriesItem`s. */
+/** Like `mergeLists`, for lists of `seriesItem`s. */
 export async function mergeSeries(
   lists: readonly (readonly string[])[],
   limit: number,
@@ -75,7 +81,7 @@ export async function seriesJson(
   return sink.take();
 }
 
-/** A series travels as `["name","value",…]`. */
+/** The text form of a series: `["name","value",…]`. */
 export function seriesItem(labels: Labels): string {
   return JSON.stringify(labels.pairs);
 }

@@ -1,28 +1,27 @@
 /**
- * Memory that PromQL takes in a process, all its threads together. Whoever allocates says so before.
- *
- *   MB1  What all hold never exceeds `bytesMax`: whoever would is refused, and holds what it held.
- *   MB2  A query that holds more than half of it by then is too large. One that holds less meets
- *        others, and may be asked again.
- *   MB3  A thread that is gone holds nothing: each has a word of its own in the shared memory, which
- *        is cleared after its end.
+ * The memory budget that all PromQL threads of a process share (QP34). Callers take memory before
+ * they allocate it.
+ * A take that would exceed `bytesMax` is refused and leaves the account as it was. A query that
+ * would hold more than half of the budget is too large; a smaller one only competes with others and
+ * can be retried. Each thread counts in its own word of the shared memory, which is cleared after
+ * the thread ends.
  */
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { HeldMemory } from "../promql/core/index.ts";
 
-/** Threads at a time, those that are being ended included. */
+/** The maximum number of threads at a time, including those that are being ended. */
 const placesMax = 64;
-/** In which memory is counted: all words are read when a query needs a further page. */
+/** The unit in which memory is counted. All words are read only when a query needs another page. */
 const pageBytes = 64 * 1024;
 
-/** For `workerData`. */
+/** A thread's share of the budget, passed as `workerData`. */
 export interface MemoryPlace {
   readonly words: SharedArrayBuffer;
   readonly bytesMax: number;
   readonly place: number;
 }
 
-/** In the process's main thread. Has a place itself, for what it holds. */
+/** The budget, in the process's main thread, which has a place of its own. */
 export class MemoryBudget {
   readonly bytesMax: number;
   readonly #words = new SharedArrayBuffer(placesMax * 4);
@@ -32,7 +31,7 @@ export class MemoryBudget {
     this.bytesMax = bytesMax;
   }
 
-  /** For a thread; `leave` when it is gone. MB3. */
+  /** Reserves a place for a thread; call `leave` after the thread has ended. */
   join(): MemoryPlace {
     const place = this.#free.shift();
     assert(place !== undefined, "threads are few");
@@ -53,7 +52,7 @@ export class MemoryBudget {
   }
 }
 
-/** What one query, or one work, holds in one thread. */
+/** The memory that one query, or one work, holds in one thread. */
 export class MemoryAccount implements HeldMemory {
   readonly #words: Int32Array;
   readonly #place: number;
@@ -63,7 +62,7 @@ export class MemoryAccount implements HeldMemory {
   #pages = 0;
   #isClosed: boolean = false;
 
-  /** `ownBytesMax`: of this one, where it may have less than there is. */
+  /** `ownBytesMax` limits this account when it may hold less than the whole budget. */
   constructor({ words, bytesMax, place }: MemoryPlace, ownBytesMax: number = bytesMax) {
     this.#words = new Int32Array(words);
     this.#place = place;
@@ -80,22 +79,22 @@ export class MemoryAccount implements HeldMemory {
     const wanted = this.#bytes + bytes;
     if (wanted > this.#ownBytesMax) throw tooLarge(wanted, `it may have ${this.#ownBytesMax}`);
     if (!this.#hold(wanted) || sum(this.#words) * pageBytes <= this.#bytesMax) return;
-    this.#hold(wanted - bytes); // MB1
+    this.#hold(wanted - bytes); // Refused: the account keeps what it held.
     const have = `all queries of the process together have ${this.#bytesMax}`;
-    throw wanted > this.#bytesMax / 2 ? tooLarge(wanted, have) : meetsOthers(wanted); // MB2
+    throw wanted > this.#bytesMax / 2 ? tooLarge(wanted, have) : meetsOthers(wanted);
   }
 
   give(bytes: number): void {
     if (!this.#isClosed) this.#hold(Math.max(0, this.#bytes - bytes));
   }
 
-  /** It is over. Idempotent. */
+  /** Releases everything. Idempotent. */
   close(): void {
     this.give(this.#bytes);
     this.#isClosed = true;
   }
 
-  /** Whether it has more pages than before. */
+  /** Returns whether the account needs more pages than before. */
   #hold(bytes: number): boolean {
     const before = this.#pages;
     this.#bytes = bytes;

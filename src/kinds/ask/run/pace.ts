@@ -1,11 +1,11 @@
 /**
- * For what computes long in a thread that others share: every few milliseconds it rests, so that
- * their turn comes, and looks whether its own answer is still wanted.
+ * For long computations in a shared thread: every few milliseconds they pause, so that others get
+ * their turn, and check whether their own answer is still wanted.
  */
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import type { Call } from "../../../ground/threads/index.ts";
 
-/** Between two parts of the work. `undefined`: go on. Throws `cancelled`. */
+/** Called between two parts of the work. Returns `undefined` to go on; throws `cancelled`. */
 export type Rest = () => Promise<void> | undefined;
 
 const turnMs = 8;
@@ -24,10 +24,10 @@ export function paceOf(clock: Clock, stop: Pick<Call, "check">): Rest {
   };
 }
 
-/** Runs that are sorted at once; merging them rests in between. */
+/** The length of runs that are sorted in one go; merging them pauses in between. */
 const runLength = 4_096;
 
-/** Stable, and as `items.sort(compare)`. */
+/** A stable sort with the same result as `items.sort(compare)`. */
 export async function sortAtPace<T>(
   items: readonly T[],
   compare: (a: T, b: T) => number,

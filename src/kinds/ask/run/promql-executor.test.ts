@@ -46,7 +46,7 @@ after(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Slow by design: every window of a quantile is sorted. */
+/** Slow by design: `quantile_over_time` sorts every window. */
 function leafOf(name: string, stepMs: number): BaseExpr {
   return {
     matchers: [{ name: "__name__", op: "=", value: "x" }],
@@ -97,7 +97,7 @@ test("[QP2] the same work gives the same file", async () => {
 
 test("[QP8] work that is aborted while it computes stops soon, and leaves no file", async () => {
   const path = join(dir, "aborted");
-  // It stops between two series.
+  // The thread stops between two series.
   await inTime(1_000, async () => {
     const abort = new AbortController();
     const executing = executor.execute(
@@ -148,7 +148,7 @@ test("[QP32] a thread that goes on with aborted work is replaced, and its other 
       const slow: BaseExpr = { ...leaf(name), output: { kind: "steps", call } };
       const path = join(dir, "deaf");
       const wanted = isReplaced ? 1 : 0;
-      // On a busy machine the thread may not have come to it yet, or may not stop in its time.
+      // On a busy machine the thread may not have started it yet, or may not stop in time.
       for (let tries = 1; tries <= 5; tries += 1) {
         warnings.length = 0;
         const abort = new AbortController();

@@ -1,11 +1,10 @@
 /**
- * Work of kind `promql`, on a few threads of this worker. Work of one shard goes to one thread, whose caches know its data;
- * only when that one has a queue and another has nothing to do is it computed elsewhere.
- *
- *   PX1  Nothing is computed on the caller's thread.
- *   PX2  Aborted work ends when its thread has stopped computing it.
- *   PX4  A thread that goes on with aborted work is replaced (WT1); its other works are executed again.
- *   PX3  When a thread dies, every execution fails, and `failure` resolves: the process should end and be restarted.
+ * Executes `promql` works on a few threads of this worker. Works of one shard go to the same
+ * thread, whose caches know its data, unless that thread has a queue and another is idle.
+ * Nothing is computed on the caller's thread. An aborted work ends when its thread has stopped
+ * computing it. A thread that keeps computing an aborted work is replaced (`WatchedThread`), and
+ * its other works are executed again. When a thread dies, every execution fails and `failure`
+ * resolves: the process should end and be restarted.
  */
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
@@ -35,20 +34,20 @@ import { StoppedTogether, WatchedThread } from "./watched-thread.ts";
 
 export interface PromqlExecutorOptions {
   readonly threads: number;
-  /** Where the segments are. */
+  /** The directory of the segments. */
   readonly lakeDir: string;
-  /** For the head's slices. */
+  /** Authenticates the requests for the head's slices. */
   readonly clusterToken: string;
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-  /** Decoded columns in memory, of all threads together. */
+  /** The decoded columns in memory, of all threads together. */
   readonly cacheBytes: number;
-  /** What all works hold at once, besides the caches; without a bound when absent. */
+  /** What all works hold at once, besides the caches. No limit when absent. */
   readonly memoryBytesMax?: number;
-  /** Of that, one work; half of `cacheBytes`, but at least 512 MiB, when absent. */
+  /** The limit of one work. Defaults to half of `cacheBytes`, but at least 512 MiB. */
   readonly workBytesMax?: number;
-  /** Decoded columns on disk; absent: none. */
+  /** The decoded columns on disk; absent to keep none. */
   readonly columnFiles?: ColumnFiles;
-  /** Its threads run a few queries of their own first, so that the first real one is fast. */
+  /** Whether the threads warm up with queries of their own, so that the first real one is fast. */
   readonly warmUp?: boolean;
   readonly clock: Clock;
   readonly logger?: Logger;
@@ -57,20 +56,22 @@ export interface PromqlExecutorOptions {
   readonly observer?: PromqlExecutorObserver;
 }
 
-/** Sums of all threads. */
+/** Sums over all threads. */
 export interface PromqlExecutorObserver {
   usageChanged(usage: ComputeUsage): void;
   headPulled(durationMs: number): void;
 }
 
 export interface PromqlExecutor extends Executor<ProducedFile> {
-  /** Resolves if a thread breaks; never when it is closed. */
+  /** Resolves when a thread breaks; never on close. */
   readonly failure: Promise<OperatingError>;
   close(): Promise<void>;
 }
 
 const workBytesMin = 512 * 1024 ** 2;
-/** Works of a thread, the one that it computes included, from which on another thread may be better. */
+/**
+ * A thread with this many works, including the current one, may pass the next to an idle thread.
+ */
 const queueLong = 2;
 
 type ComputeLink = Peer<ComputeThread, ComputeOwner>;
@@ -105,7 +106,7 @@ export async function createPromqlExecutor(
       handlers: { requests: {}, notes: { columnFile: (note) => keepAccounts(note, options) } },
     });
     void link.exited.then(() => memory.leave(place));
-    void link.failure.then((error) => failed.resolve(new ExecutorBroken(error.message))); // PX3
+    void link.failure.then((error) => failed.resolve(new ExecutorBroken(error.message)));
     return link;
   };
   const slots = Array.from({ length: threads }, (_, thread) => {
@@ -170,7 +171,7 @@ class ThreadedExecutor implements PromqlExecutor {
     }
   }
 
-  /** `undefined`: its thread was ended for another work, and it is to be asked again. PX4. */
+  /** Returns undefined when the thread was ended for another work: the work has to run again. */
   async #ask(
     { affinityKey, queryId, body }: WorkSpec,
     signal: AbortSignal,
@@ -229,7 +230,7 @@ class ThreadedExecutor implements PromqlExecutor {
   }
 }
 
-/** FNV-1a: the key's shards differ in one digit, and FNV's low bits differ with it. */
+/** FNV-1a, because the shards of a key differ in one digit, and so do FNV's low bits. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) {

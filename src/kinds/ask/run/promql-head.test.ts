@@ -1,4 +1,7 @@
-/** The real head beside real segments: what was just written is found, before, while and after it is sealed. */
+/**
+ * The real head beside real segments: new samples are found before, while and after they are
+ * sealed.
+ */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -4,7 +4,7 @@ import type { Metrics } from "../../../ground/observe/index.ts";
 import type { PromqlExecutorObserver } from "./promql-executor.ts";
 import type { PromqlObserver } from "./service-options.ts";
 
-/** Of a process that answers queries. */
+/** Metrics of a process that answers queries. */
 export function createPromqlMetrics(metrics: Metrics): PromqlObserver {
   const duration = metrics.histogram(
     "promql_query_duration_seconds",
@@ -58,7 +58,7 @@ export function createPromqlMetrics(metrics: Metrics): PromqlObserver {
   };
 }
 
-/** Of a process that executes work. */
+/** Metrics of a process that executes works. */
 export function createPromqlWorkerMetrics(
   metrics: Metrics,
   diskBytes: () => number,

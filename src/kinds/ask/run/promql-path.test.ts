@@ -1,4 +1,4 @@
-/** PromQL through the whole path, compared with what the pure engine says of the same series. */
+/** Runs PromQL through the whole path and compares it with the pure engine over the same series. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -148,7 +148,7 @@ after(async () => {
 const range: Grid = { startMs: 50 * minute, endMs: 170 * minute, stepMs: 60_000 };
 const atMs = 150 * minute;
 
-/** What the API would say of a result. */
+/** The result as the API would return it. */
 function dataOf(results: readonly QueryResult[], instant: boolean): unknown {
   const sink = new JsonSink();
   writeData(sink, results, { instant, atMs, limit: 0, bytesMax: 1e9 });
@@ -179,7 +179,7 @@ async function ask(
   return data;
 }
 
-/** Sums of another order differ in their last digits. */
+/** Sums in another order differ in their last digits. */
 function close(actual: unknown, wanted: unknown): void {
   const rounded = (value: unknown): unknown =>
     JSON.parse(
@@ -398,7 +398,7 @@ test("[QP8] a query that runs out of time is told so in Prometheus's words, and 
   const late = { code: "deadline_exceeded" };
   try {
     const waited = /^query timed out in expression evaluation: no worker is connected/;
-    // On a busy machine 100 ms may be over before it has come to wait for a worker.
+    // On a busy machine 100 ms may pass before the query waits for a worker.
     let told = "";
     for (const timeoutMs of [100, 1_000, 10_000]) {
       await assert.rejects(within(timeoutMs), (thrown: OperatingError) => {

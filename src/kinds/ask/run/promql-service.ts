@@ -1,33 +1,35 @@
-/** PromQL for whoever serves it: the HTTP surface, tests. Every answer comes from workers. */
+/** The interface of PromQL for the HTTP API and tests. Every answer comes from workers. */
 import type { QueryId } from "../../../ground/kernel/ids.ts";
 import type { Annotation, Matcher } from "../promql/core/index.ts";
 
 export interface PromqlRequest {
-  /** The query's name, where its caller has given it one. */
+  /** The query's name, when its caller has given it one. */
   readonly queryId?: QueryId | undefined;
   readonly query: string;
-  /** One of the two. */
+  /** The time of an instant query, or the range of a range query. */
   readonly at:
     | { readonly timeMs: number }
     | { readonly startMs: number; readonly endMs: number; readonly stepMs: number };
   readonly timeoutMs?: number | undefined;
-  /** Series in the answer; 0 or absent: all. */
+  /** The maximum number of series in the answer; 0 or absent means no limit. */
   readonly limit?: number | undefined;
   readonly lookbackMs?: number | undefined;
-  /** Ask for `stats` in the answer. */
+  /** Whether the answer has `stats`. */
   readonly stats?: boolean | undefined;
   readonly traceparent?: string | undefined;
 }
 
-/** The answer as Prometheus's API gives it: the whole JSON document, `{"status":"success","data":…}`. */
+/**
+ * The answer in the format of Prometheus's API: the whole JSON, `{"status":"success","data":…}`.
+ */
 export interface PromqlAnswer {
   readonly queryId: QueryId;
   readonly json: Uint8Array;
-  /** To be called when its reader has it, or is gone: until then it counts as memory. */
+  /** Call it when the reader has the answer or is gone: until then the answer counts as memory. */
   sent?(): void;
 }
 
-/** In this order: results in time order, one summary, done. An error ends it instead. */
+/** The order is: results in time order, one summary, `done`. An error ends the stream instead. */
 export type PromqlEvent =
   | { readonly event: "result"; readonly json: string }
   | { readonly event: "summary"; readonly summary: QuerySummary }
@@ -51,7 +53,7 @@ export interface QuerySummary {
 }
 
 export interface LeafSummary {
-  /** For people: `sum by (job) (rate(http_requests_total[5m]))`. */
+  /** Readable text: `sum by (job) (rate(http_requests_total[5m]))`. */
   readonly text: string;
   readonly output: "raw" | "steps" | "partials";
   readonly segmentCount: number;
@@ -67,7 +69,7 @@ export interface LeafSummary {
   }[];
 }
 
-/** What a query would do. */
+/** What a query would do if it ran. */
 export interface PromqlExplanation {
   readonly resultType: string;
   readonly formatted: string;
@@ -80,30 +82,30 @@ export interface PromqlExplanation {
     readonly fromHead: boolean;
     readonly samplesEstimate: number;
   }[];
-  /** The tree, indented. */
+  /** The plan's tree, indented. */
   readonly tree: string;
 }
 
 export interface SeriesRequest {
-  /** As of a `PromqlRequest`. */
+  /** The same as in `PromqlRequest`. */
   readonly queryId?: QueryId | undefined;
   readonly matcherSets: readonly (readonly Matcher[])[];
   readonly startMs: number;
   readonly endMs: number;
-  /** 0: all. One more than it is found: the answer is cut and `truncated`. */
+  /** 0 means no limit. A longer list is cut at the limit and marked as `truncated`. */
   readonly limit: number;
 }
 
 /**
- * Throws `PromqlError` (the query), or `OperatingError`: `cancelled`, `deadline_exceeded`, `query_too_large`,
- * `overloaded` and what the work manager throws.
+ * Throws `PromqlError` for a faulty query, or `OperatingError`: `cancelled`, `deadline_exceeded`,
+ * `query_too_large`, `overloaded`, and the errors of the work manager.
  */
 export interface PromqlService {
   query(request: PromqlRequest, signal: AbortSignal): Promise<PromqlAnswer>;
-  /** Rejects as long as nothing of the result is known. */
+  /** Rejects when the query fails before its first result. */
   stream(request: PromqlRequest, signal: AbortSignal): Promise<AsyncIterable<PromqlEvent>>;
   explain(request: PromqlRequest, signal: AbortSignal): Promise<PromqlExplanation>;
-  /** `[{"name":"value",…},…]`, in the order of the labels. */
+  /** `[{"name":"value",…},…]`, in label order. */
   series(
     request: SeriesRequest,
     signal: AbortSignal,
@@ -131,7 +133,7 @@ export interface PromqlService {
   }>;
   /** Throws `PromqlError`. */
   format(query: string, signal: AbortSignal): Promise<string>;
-  /** As Prometheus's `/api/v1/parse_query` gives it. */
+  /** The format of Prometheus's `/api/v1/parse_query`. */
   parse(query: string, signal: AbortSignal): Promise<unknown>;
 }
 

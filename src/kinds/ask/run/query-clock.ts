@@ -1,4 +1,7 @@
-/** A query's time: its signal aborts when its caller leaves or when its time is over, with the reason for its caller. */
+/**
+ * A query's deadline: its signal aborts when its caller leaves or its time is over, and carries the
+ * reason to report.
+ */
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { canceled, timedOut } from "./query-errors.ts";
 
@@ -41,7 +44,7 @@ export class QueryClock {
     return Math.max(1, this.#timeoutMs - this.elapsedMs);
   }
 
-  /** It left the queue. */
+  /** Call it when the query leaves the queue. */
   started(): void {
     this.#where = "expression evaluation";
   }
@@ -50,7 +53,7 @@ export class QueryClock {
     this.#controller.abort(canceled());
   }
 
-  /** Always, in the end. */
+  /** Call it in every case when the query ends. */
   stop(): void {
     this.#timer.cancel();
     this.#caller.removeEventListener("abort", this.#onAbort);

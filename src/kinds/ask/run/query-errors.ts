@@ -1,4 +1,4 @@
-/** How a query's end is told: in Prometheus's words where it has some. */
+/** The errors that end a query, in Prometheus's words where it has them. */
 import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { PromqlError } from "../promql/core/index.ts";
 
@@ -8,7 +8,10 @@ export function tooManyPoints(): PromqlError {
   return new PromqlError("parse", message);
 }
 
-/** `where`: "query queue" or "expression evaluation". `why`: what it waited for, where that is known. */
+/**
+ * `where` is "query queue" or "expression evaluation". `why` is what the query waited for, if
+ * known.
+ */
 export function timedOut(where: string, why?: string): OperatingError {
   const message = `query timed out in ${where}`;
   const told = why === undefined ? message : `${message}: ${why}`;
@@ -19,7 +22,7 @@ export function canceled(): OperatingError {
   return new OperatingError("cancelled", "never", "query was canceled in expression evaluation");
 }
 
-/** Whatever ended a query, as its caller is told. `reason` is why its signal aborted, if it did. */
+/** The error for the caller. `reason` is why the query's signal aborted, if it did. */
 export function queryError(thrown: unknown, reason: unknown): OperatingError | PromqlError {
   if (thrown instanceof AssertionError) throw thrown;
   if (reason instanceof OperatingError) return reason;
@@ -32,7 +35,7 @@ export function queryError(thrown: unknown, reason: unknown): OperatingError | P
   return thrown.code === "cancelled" ? canceled() : thrown;
 }
 
-/** The same for the work manager's records and metrics. `undefined`: our own bug, which it is not told about. */
+/** The error for the work manager's records and metrics. Returns `undefined` for a bug of ours. */
 export function operatingError(thrown: unknown): OperatingError | undefined {
   if (thrown instanceof OperatingError) return thrown;
   if (!(thrown instanceof PromqlError)) return undefined;
@@ -46,7 +49,7 @@ export function resultTooLarge(bytesMax: number): OperatingError {
   });
 }
 
-/** Of a query that ended the thread in which it ran alone. */
+/** For a query that ended the thread in which it ran alone. */
 export function threadMemoryExceeded(heapBytesMax: number): OperatingError {
   const message = `the query needs more memory than the ${heapBytesMax} bytes of a thread that evaluates`;
   return new OperatingError("query_too_large", "never", message, {
@@ -61,7 +64,7 @@ export function answerTooLarge(bytesMax: number): OperatingError {
   });
 }
 
-/** Of a stream whose reader takes less than comes. */
+/** For a stream whose reader is too slow. */
 export function tooMuchWaits(bytesMax: number): OperatingError {
   const message = `more than ${bytesMax} bytes of results wait for slow readers`;
   return new OperatingError("overloaded", "backoff", message, {

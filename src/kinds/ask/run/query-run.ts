@@ -1,10 +1,9 @@
 /**
- * One query through the whole path: planned in an evaluation thread, cut into works, executed by workers, merged and
- * evaluated as their artifacts come.
- *
- *   QR1  The head's moment is taken before the segments are listed.
- *   QR2  However it ends, its works are cancelled or done, its artifacts deleted, and its thread has forgotten it.
- *   QR3  What reads nothing is answered without any work.
+ * One query through the whole path: an evaluation thread plans it, it is cut into works, workers
+ * execute those, and their artifacts are merged and evaluated as they arrive.
+ * The head's snapshot is taken before the segments are listed, so that samples sealed in between
+ * are in both rather than in neither. However the query ends, its works are cancelled or done, its
+ * artifacts are deleted and its thread has forgotten it. A query that reads nothing needs no work.
  */
 import { assert } from "../../../ground/kernel/errors.ts";
 import type { QueryId, WorkerId } from "../../../ground/kernel/ids.ts";
@@ -35,7 +34,7 @@ export interface QueryRunParts {
   readonly options: EngineOptions;
   readonly densities: SampleDensities;
   readonly queryId: QueryId;
-  /** From 1: how often the query has begun. */
+  /** The query's attempt, counted from 1. */
   readonly attempt: number;
   readonly request: PromqlRequest;
   readonly place: EvalPlace;
@@ -43,7 +42,7 @@ export interface QueryRunParts {
   readonly streamed: boolean;
 }
 
-/** What is known of a work when its artifact is here. */
+/** What is known about a work when its artifact has arrived. */
 interface WorkDone {
   readonly workerId: WorkerId;
   readonly attempts: number;
@@ -75,7 +74,7 @@ export class QueryRun {
     this.#parts = parts;
   }
 
-  /** A streamed query's first result was told. */
+  /** Call it when a streamed query has sent its first result. */
   firstResult(): void {
     this.#firstResultMs ??= this.#parts.clock.elapsedMs;
   }
@@ -107,7 +106,7 @@ export class QueryRun {
     return { ran, summary: this.#summary(planned, spans, plan, ran) };
   }
 
-  /** In its thread, which is told of it together with the first artifact. */
+  /** Evaluates in the query's thread, which gets the request with the first artifact. */
   #evaluate(
     { resultCounts }: WorkPlan,
     warnings: readonly string[],
@@ -132,12 +131,14 @@ export class QueryRun {
     return place.ask("run", asked, clock.signal, transferOf(first));
   }
 
-  /** QR1. The head is asked while the query is being planned. */
+  /**
+   * Asks for the head's snapshot while the query is planned, and before the segments are listed.
+   */
   async #prepare(): Promise<{
     readonly planned: PlannedQuery;
     readonly head: HeadSnapshot | undefined;
     readonly segments: readonly SegmentInfo[];
-    /** What the answer will not have. */
+    /** Warnings about what the answer lacks. */
     readonly missing: readonly string[];
   }> {
     const { place, deps, request, options, clock } = this.#parts;
@@ -183,7 +184,7 @@ export class QueryRun {
     return split.map((leaves) => leaves.map((leaf) => this.#scope(leaf, segments, head)));
   }
 
-  /** QR2. */
+  /** Cleans up, however the query ended. */
   async #execute(plan: WorkPlan, warnings: readonly string[]): Promise<RanQuery> {
     const { deps, queryId, request, clock, place, limits } = this.#parts;
     const { query } = place;
@@ -233,7 +234,7 @@ export class QueryRun {
       handle.finish(operatingError(thrown));
       throw thrown;
     } finally {
-      // The answer does not wait for it; what is not deleted now goes when the process starts anew.
+      // The answer does not wait for the deletion; files left over are deleted at the next start.
       for (const artifact of artifacts) artifact.dispose().catch(() => undefined);
     }
   }
@@ -317,7 +318,7 @@ export class QueryRun {
   }
 }
 
-/** Threads that compute, of all workers. */
+/** The compute threads of all workers. */
 export function computeUnitsOf({
   manager,
   computeUnits,
@@ -348,7 +349,7 @@ export function cutFor(
   };
 }
 
-/** Its bytes are handed over. */
+/** The artifact's bytes are transferred, not copied. */
 function transferOf(artifact: ArtifactNote | undefined): readonly ArrayBuffer[] {
   const content = artifact?.content ?? "";
   return typeof content === "string" ? [] : [content.buffer];

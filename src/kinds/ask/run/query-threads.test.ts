@@ -8,7 +8,10 @@ interface Grower {
   readonly notes: Record<never, never>;
 }
 
-/** Answers how large its young generation became of many objects, a part of which survives for a while. */
+/**
+ * Returns how large the young generation became after many objects, some of which survive for a
+ * while.
+ */
 const source = `
   import { parentPort } from "node:worker_threads";
   import { getHeapSpaceStatistics } from "node:v8";

@@ -1,7 +1,7 @@
 /**
- * What PromQL's threads have in common: how they are started, and which errors come back from them.
- * A thread's young generation is small (QP33). V8 would let it grow to 32 MiB and more, and collects
- * the buffers outside of the heap no sooner than it is full; none of our queries is faster for it.
+ * What all PromQL threads share: how they start, and which errors they return. Their young
+ * generation is small (QP33): V8 would let it grow to 32 MiB and more, and would free buffers
+ * outside of the heap only when it is full. No measured query is faster with more.
  */
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { withoutPaths } from "../../../ground/kernel/without-paths.ts";
@@ -25,7 +25,7 @@ interface PromqlErrorData {
   readonly position: Position | undefined;
 }
 
-/** Whatever breaks a query's computation breaks this query, and no more. */
+/** An error in a query's computation ends that query and no other. */
 export const queryThreadErrors: ErrorRules = {
   translate: (thrown) =>
     new OperatingError("query_failed", "never", withoutPaths(messageOf(thrown))),
@@ -44,11 +44,11 @@ export const queryThreadErrors: ErrorRules = {
 
 interface QueryThreadOptions<Near extends Side>
   extends Pick<ThreadOptions<Near>, "module" | "options" | "clock" | "handlers"> {
-  /** Of the thread's JavaScript heap. Columns are outside of it. */
+  /** The limit of the thread's JavaScript heap. Columns are outside of it. */
   readonly heapBytesMax?: number;
 }
 
-/** When it dies, whoever waits for it is told `ExecutorBroken`. */
+/** When the thread dies, its pending calls fail with `ExecutorBroken`. */
 export function startQueryThread<Far extends Side, Near extends Side = Silent>({
   heapBytesMax,
   ...options

@@ -58,8 +58,7 @@ test("[QP5] without an owner there is no head; an error of the store is told at 
 });
 
 /**
- * A server that answers with what `answer` gives; `undefined`: it is silent, as a stopped process
- * is.
+ * A server that sends what `answer` returns. On `undefined` it is silent, like a stopped process.
  */
 async function startOwner(t: TestContext, answer: () => string | number | undefined) {
   const server = createServer((_, response) => {
@@ -113,7 +112,7 @@ test("[QP17] times that only segments can have are answered without an owner tha
   given = JSON.stringify({ ...snapshot, minTs: 100 * hours, maxTs: 100.5 * hours, sampleCount: 1 });
   assert.equal((await remote.snapshot())?.minTs, 100 * hours);
   given = undefined;
-  // It may have taken samples an hour older than its newest since.
+  // The owner may have taken samples an hour older than its newest since then.
   assert.equal(await remote.snapshot(Promise.resolve(99.5 * hours - 1)), undefined);
   given = 503;
   await assert.rejects(remote.snapshot(Promise.resolve(99.5 * hours)), refused);

@@ -1,14 +1,10 @@
 /**
- * The moment of a head that another process owns, for replicas that answer queries.
- *
- *   RH1  While its owner is silent the store is asked whether somebody else has the head by now: an
- *        answer comes as soon as there is a successor, however long the silent one would have been
- *        waited for.
- *   RH2  An owner that restarts, or a successor, is waited for, for `patienceMs` from when the
- *        owner fell silent. Later queries of the same outage ask once.
- *   RH3  A query that ends before anything that the owner can have needs no head. What its last
- *        snapshot had is a bound for that: a head takes nothing that is older than its newest
- *        sample by more than its window (MH2).
+ * The snapshot of a head that another process owns, for replicas that answer queries (QP17).
+ * While the owner is silent, the store is asked whether the head has a new owner, so that a
+ * successor is asked at once. The silent owner is waited for during `patienceMs` from the start of
+ * the outage; later queries of the same outage ask once.
+ * A query that ends before the oldest sample that the owner can have needs no head. The last
+ * snapshot bounds that: a head takes no sample older than its newest by more than its window (MH2).
  */
 import { Agent as HttpAgent, type IncomingMessage, request } from "node:http";
 import { Agent as HttpsAgent, request as tlsRequest } from "node:https";
@@ -19,21 +15,18 @@ import { earliestOf, type HeadSnapshot, parseHeadSnapshot } from "../metrics/ind
 
 export interface HeadOwner {
   readonly url: string;
-  /** Another one whenever the head is opened anew. */
+  /** Changes whenever the head is opened again. */
   readonly incarnation: string;
 }
 
 export interface RemoteHeadOptions {
   readonly clock: Clock;
-  /** Who owns it, by the store; `undefined`: nobody ever did. */
+  /** The owner according to the store; `undefined` when there never was one. */
   readonly owner: () => Promise<HeadOwner | undefined>;
-  /** Who leads, or that nobody does, in a sentence for people. */
+  /** A readable sentence about who leads, or that nobody does. */
   readonly leader?: () => Promise<string>;
   readonly clusterToken: string;
-  /**
-   * For how long an owner may say nothing to one question, and for how long an outage is waited
-   * out. RH2
-   */
+  /** How long one request waits for an answer, and how long an outage is waited out. */
   readonly silenceMs?: number;
   readonly patienceMs?: number;
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
@@ -41,8 +34,8 @@ export interface RemoteHeadOptions {
 
 export interface RemoteHead {
   /**
-   * `lastMs`: the newest time that is asked for. `undefined`: there is no head, or none that has
-   * samples so old. RH3
+   * `lastMs` is the newest time of the query. Returns `undefined` when there is no head, or none
+   * that can have samples so old.
    */
   snapshot(lastMs?: Promise<number>): Promise<HeadSnapshot | undefined>;
   close(): void;
@@ -50,11 +43,11 @@ export interface RemoteHead {
 
 const silenceMsDefault = 3_000;
 /**
- * A lease that runs out (5 s), the next look of a standby (1.5 s), and the log that it has to open.
+ * Covers an expiring lease (5 s), the next poll of a standby (1.5 s), and the opening of its log.
  */
 const patienceMsDefault = 12_000;
 const retryMs = 200;
-/** How often a silent owner is compared with the store's. */
+/** How often the store is asked whether a silent owner was replaced. */
 const lookMs = 400;
 
 export function createRemoteHead(options: RemoteHeadOptions): RemoteHead {
@@ -66,7 +59,7 @@ class PatientHead {
   readonly #options: RemoteHeadOptions;
   readonly #httpAgent: HttpAgent;
   readonly #httpsAgent: HttpsAgent;
-  /** RH3. Of the last snapshot. */
+  /** Taken from the last snapshot. */
   #known: { readonly incarnation: string; readonly earliestMs: number } | undefined;
   #silentSinceMs: number | undefined;
 
@@ -88,7 +81,6 @@ class PatientHead {
         if (thrown instanceof OperatingError) throw thrown; // The store's.
         this.#silentSinceMs ??= clock.nowMs();
         const isOver = clock.nowMs() - this.#silentSinceMs >= patienceMs;
-        // RH2
         if (isOver && !(thrown instanceof Moved)) throw await this.#notReached(messageOf(thrown));
       }
       await sleep(clock, retryMs);
@@ -100,7 +92,7 @@ class PatientHead {
     this.#httpsAgent.destroy();
   }
 
-  /** RH1, RH3 */
+  /** Asks the owner, until the store names another one or the query turns out to need no head. */
   async #askUnlessMoved(
     owner: HeadOwner,
     lastMs: Promise<number> | undefined,
@@ -172,9 +164,9 @@ class PatientHead {
 
 class Moved extends Error {}
 
-/** Resolves with no head if nothing from `earliestMs` on is asked for; never, otherwise. */
+/** Resolves with no head when the query ends before `earliestMs`; otherwise it never resolves. */
 async function neededBefore(lastMs: Promise<number>, earliestMs: number): Promise<undefined> {
-  // Whoever asked knows already why there is no time to ask for.
+  // The caller already knows why `lastMs` failed.
   const last = await lastMs.catch(() => Infinity);
   if (last < earliestMs) return undefined;
   return await new Promise<never>(() => undefined);

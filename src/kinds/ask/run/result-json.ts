@@ -1,4 +1,4 @@
-/** Results of spans, put together and written as Prometheus's API writes them. */
+/** Merges the results of spans and writes them in the format of Prometheus's API. */
 import {
   compareLabels,
   type FloatHistogram,
@@ -18,11 +18,11 @@ import { answerTooLarge } from "./query-errors.ts";
 
 export interface AnswerShape {
   readonly instant: boolean;
-  /** When an instant query asks. */
+  /** The evaluation time of an instant query. */
   readonly atMs: number;
-  /** Series; 0: all. */
+  /** The maximum number of series; 0 means no limit. */
   readonly limit: number;
-  /** Of the JSON. */
+  /** The maximum size of the JSON. */
   readonly bytesMax: number;
 }
 
@@ -30,11 +30,14 @@ export interface WrittenResult {
   readonly resultType: "matrix" | "vector" | "scalar" | "string";
   readonly seriesCount: number;
   readonly pointCount: number;
-  /** By the limit. */
+  /** Whether the limit cut the result. */
   readonly truncated: boolean;
 }
 
-/** `{"resultType":…,"result":…` without the last brace, so that more may follow. `results` are in the order of time. */
+/**
+ * Writes `{"resultType":…,"result":…` without the last brace, so that more may follow. `results`
+ * are in time order.
+ */
 export function writeData(
   sink: JsonSink,
   results: readonly QueryResult[],
@@ -53,13 +56,13 @@ export function resultTypeOf(
   return instant && result?.type !== "matrix" ? "vector" : "matrix";
 }
 
-/** A series of the whole query: what each span has of it, in the order of time. */
+/** A series of the whole query, with its part from each span in time order. */
 interface Joined {
   readonly labels: Labels;
   readonly parts: { readonly grid: Grid; readonly series: StepSeries }[];
 }
 
-/** In the order of the labels. Of one span they are that already. */
+/** Sorts by labels. The series of a single span are already sorted. */
 export function joinSpans(results: readonly QueryResult[]): readonly Joined[] {
   const byKey = new Map<string, Joined>();
   for (const result of results) {
@@ -82,7 +85,7 @@ class ResultWriter {
   readonly #sink: JsonSink;
   readonly #shape: AnswerShape;
   readonly #prefixes = new Map<Grid, PointPrefixes>();
-  /** Before the value of each series of an instant. */
+  /** Written before the value of each series of an instant query. */
   readonly #instant: { readonly float: string; readonly histogram: string };
   #seriesCount = 0;
   #pointCount = 0;
@@ -249,7 +252,7 @@ class ResultWriter {
   }
 }
 
-/** `,[<ts>,"` for every step: the same for all series, so made once. */
+/** Makes `,[<ts>,"` for every step once, because all series share it. */
 class PointPrefixes {
   readonly #bytes: Uint8Array;
   readonly #ends: Uint32Array;
@@ -275,7 +278,7 @@ class PointPrefixes {
   }
 }
 
-/** As Prometheus's API writes a native histogram. */
+/** Writes a native histogram in the format of Prometheus's API. */
 function writeHistogram(sink: JsonSink, histogram: FloatHistogram): void {
   sink.ascii('{"count":');
   sink.quotedFloat(histogram.count);
@@ -295,7 +298,7 @@ function writeHistogram(sink: JsonSink, histogram: FloatHistogram): void {
   sink.ascii(buckets.length > 0 ? "]}" : "}");
 }
 
-/** 0: open on the left, 1: open on the right, 2: open on both sides, 3: closed. */
+/** The bucket's boundary rule: 0 open left, 1 open right, 2 open on both sides, 3 closed. */
 function boundaryRule(lowerInclusive: boolean, upperInclusive: boolean): 0 | 1 | 2 | 3 {
   if (lowerInclusive) return upperInclusive ? 3 : 1;
   return upperInclusive ? 0 : 2;

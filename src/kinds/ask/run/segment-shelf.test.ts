@@ -23,7 +23,7 @@ test("[MS10] a segment that was opened before its checksums were known is verifi
   await writer.add({ labels: Labels.of({ __name__: "m" }), samples: columnsOf(rows) });
   const info = await writer.finish();
   const { checksums: _, ...old } = info;
-  // Without room every query decodes anew, as after an eviction.
+  // Without room every query decodes again, as after an eviction.
   const shelf = new SegmentShelf(lakeDir, new MemoryColumnCache(1));
   t.after(() => shelf.clear());
   const range = { minMs: -Infinity, maxMs: Infinity };

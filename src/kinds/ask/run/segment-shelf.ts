@@ -1,18 +1,15 @@
 /**
- * The segments that this thread has open: their series tables are decoded once, and their label sets share one interner, so
- * that putting a series together over many segments compares integers.
- *
- *   SS1  Readers that are used together share the interner. When it has grown too large, everything is dropped and begins anew,
- *        between works.
- *   SS2  The number of open files is bounded.
- *   SS3  A segment that was opened without checksums is opened anew once they are known.
+ * The segments that this thread has open. Their series tables are decoded once, and their label
+ * sets share one interner, so that assembling a series over many segments compares integers. When
+ * the interner has grown too large, everything is dropped between works. The number of open files
+ * is bounded.
  */
 
 import type { SegmentInfo } from "../metrics/core/index.ts";
 import { openSegment, type SegmentReader, SeriesInterner } from "../metrics/index.ts";
 import type { MemoryColumnCache } from "./column-cache.ts";
 
-/** Each has two files open at most. */
+/** Each segment has at most two open files. */
 const readersMax = 400;
 const labelSetsMax = 2_000_000;
 
@@ -27,13 +24,16 @@ export class SegmentShelf {
     this.#cache = cache;
   }
 
-  /** In the order asked for. `each` is called before a segment is opened: it may throw to stop. */
+  /**
+   * Returns the readers in the requested order. `each` is called before a segment is opened, and
+   * may throw to stop.
+   */
   open(segments: readonly SegmentInfo[], each: () => void): readonly SegmentReader[] {
     if (this.#interner.size > labelSetsMax) this.clear();
     return segments.map((info) => this.#reader(info, each));
   }
 
-  /** After a work: what it needed beyond the bound is let go of. SS2. */
+  /** After a work: closes the segments beyond the bound. */
   trim(): void {
     for (const [segmentId, reader] of this.#readers) {
       if (this.#readers.size <= readersMax) return;
@@ -56,7 +56,7 @@ export class SegmentShelf {
         this.#readers.set(info.segmentId, known);
         return known;
       }
-      known.close(); // SS3
+      known.close(); // It was opened before its checksums were known.
     }
     each();
     const reader = openSegment(this.#lakeDir, info, {

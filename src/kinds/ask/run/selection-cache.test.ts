@@ -1,4 +1,4 @@
-/** What is kept gives the same series as what is put together anew. */
+/** A cached selection has the same series as a newly assembled one. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,7 +29,7 @@ function plain(name: string, from: number, to: number): RawSeries {
   };
 }
 
-/** As long as the other, from the same time to the same time, and yet at other times. */
+/** Has the same length, start and end as the other, but other times in between. */
 function without(name: string, gapMs: number): RawSeries {
   const [before, behind] = [plain(name, 0, gapMs), plain(name, gapMs + 1, 300)];
   const { ts } = before.samples;
@@ -66,7 +66,7 @@ const request = {
 };
 
 function samplesOf(all: Iterable<RawSeries>): unknown {
-  // All of them first: what one was given must not change when the next is.
+  // Collects all first: reading the next must not change the one before.
   return [...all].map(({ labels, samples }) => {
     const { count, ts, values, stale: marks } = samples;
     const rows = Array.from({ length: count }, (_, index) => [

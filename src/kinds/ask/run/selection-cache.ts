@@ -1,20 +1,22 @@
 /**
- * Selections: the series of one shard that a selector means, each put together over all segments that a query reads. A
- * dashboard asks the same of the same segments again and again, its window moved by a step: then there is nothing left to do but
- * the computing, and the head's newest samples are put behind what is there.
- *
- *   SC1  A selection has every sample of its segments; whoever computes cuts it to its time.
- *   SC2  A selection's own samples never change (KS1).
- *   SC3  The columns that a selection was put together from make room before anything else does.
+ * Caches selections: the series of one shard that a selector matches, assembled over all segments
+ * that a query reads. A dashboard repeats a query over the same segments with its window moved by a
+ * step; then only the computing remains, and the head's newest samples are appended to the cached
+ * ones.
+ * A selection has every sample of its segments, and its own samples never change; the reader cuts
+ * them to its time range.
  */
 import { type CollectRequest, iterateSeries, type SegmentReader } from "../metrics/index.ts";
 import { compareLabels, matcherSetKey, type RawSeries } from "../promql/core/index.ts";
 import type { MemoryColumnCache } from "./column-cache.ts";
 import { type KeptSeries, KeptSeriesBuilder } from "./kept-series.ts";
 
-/** Of a segment's samples: a smaller part is cheaper to put together anew than the whole is to keep. */
+/**
+ * The minimum share of the time range of the segments that is used. A smaller part is cheaper to
+ * assemble again than the whole is to keep.
+ */
 const usedShareMin = 0.5;
-/** Of the cache, for one selection. */
+/** The maximum share of the cache for one selection. */
 const selectionShareMax = 0.5;
 const allTime = { minMs: Number.NEGATIVE_INFINITY, maxMs: Number.POSITIVE_INFINITY };
 
@@ -26,7 +28,7 @@ export class SelectionCache {
     this.#cache = cache;
   }
 
-  /** As `iterateSeries`, but a series may have more samples than the request's time. */
+  /** Like `iterateSeries`, but a series may have samples outside the requested time range. */
   series(
     readers: readonly SegmentReader[],
     headSeries: readonly RawSeries[],
@@ -43,7 +45,7 @@ export class SelectionCache {
       );
       if (collected === undefined) return iterateSeries(readers, headSeries, request);
       kept = collected.finish();
-      this.#cache.demote(columns); // SC3
+      this.#cache.demote(columns); // They are in memory twice now.
       this.#cache.keep(key, kept, collected.bytes);
     }
     this.#work += 1;
@@ -51,7 +53,7 @@ export class SelectionCache {
   }
 }
 
-/** One segment's series are views already. */
+/** The series of a single segment are views already. */
 function isWorthKeeping(readers: readonly SegmentReader[], { range }: CollectRequest): boolean {
   if (readers.length < 2) return false;
   let minTs = Number.POSITIVE_INFINITY;
@@ -70,7 +72,7 @@ function keyOf(readers: readonly SegmentReader[], request: CollectRequest): stri
   return `selection ${shard}.${shardCount} ${matcherSetKey(matchers)} ${ids.join(" ")}`;
 }
 
-/** `undefined`: too large to be kept. */
+/** Returns undefined when the selection is too large to be kept. */
 function collect(
   readers: readonly SegmentReader[],
   request: CollectRequest,
@@ -87,7 +89,7 @@ function collect(
   return kept;
 }
 
-/** Both are in the order of the labels, and so is what comes out. */
+/** Both inputs and the output are in label order. */
 function* withHead(
   kept: readonly KeptSeries[],
   headSeries: readonly RawSeries[],

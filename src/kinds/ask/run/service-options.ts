@@ -1,4 +1,4 @@
-/** What a PromQL service needs, and its limits. */
+/** The dependencies and limits of a PromQL service. */
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import type { QueryId } from "../../../ground/kernel/ids.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
@@ -9,7 +9,10 @@ import { defaultEngineOptions, type EngineOptions } from "../promql/core/index.t
 import { type CutLimits, defaultCutLimits } from "./core/decide-cut.ts";
 import type { QuerySummary } from "./promql-service.ts";
 
-/** The segments that may have samples from `minTs` to `maxTs`. `SegmentCatalog` is one. */
+/**
+ * Lists the segments that may have samples from `minTs` to `maxTs`. Implemented by
+ * `SegmentCatalog`.
+ */
 export interface SegmentSource {
   list(range: { readonly minTs: number; readonly maxTs: number }): Promise<readonly SegmentInfo[]>;
 }
@@ -18,16 +21,13 @@ export interface PromqlServiceDeps {
   readonly manager: Pick<ApiWorkManager, "open" | "workers">;
   readonly segments: SegmentSource;
   /**
-   * The head as it is now; `undefined` where there is none. It is asked before the segments are listed, so that what is sealed
-   * in between is in both rather than in neither. `lastMs`, where it is given, becomes the newest
-   * time that is asked for: a head that is out of reach is not needed where it cannot have samples
-   * so old.
+   * The head's current snapshot; `undefined` when there is no head. It is taken before the segments
+   * are listed, so that samples sealed in between are in both rather than in neither. `lastMs`
+   * resolves to the newest time of the query: an unreachable head is not needed for times that it
+   * cannot have.
    */
   readonly head: (lastMs?: Promise<number>) => Promise<HeadSnapshot | undefined>;
-  /**
-   * Why there is a head whose samples cannot be read for now: answers are without them, and warn of
-   * it.
-   */
+  /** Why the head's samples cannot be read now. Answers lack them and warn about it. */
   readonly headMissing?: () => string | undefined;
   readonly clock: Clock;
   readonly prng: Prng;
@@ -35,13 +35,16 @@ export interface PromqlServiceDeps {
   readonly limits?: Partial<PromqlLimits>;
   readonly engine?: Partial<EngineOptions>;
   readonly observer?: PromqlObserver;
-  /** Its threads run a few queries of their own, so that the first real one is fast. */
+  /** Whether the threads warm up with queries of their own, so that the first real one is fast. */
   readonly warmUp?: boolean;
-  /** Threads that compute, of all workers together; 2 for each worker when absent. */
+  /** The compute threads of all workers together; defaults to 2 for each worker. */
   readonly computeUnits?: () => number;
-  /** `evaluate` gives the results themselves: JSON does not say everything about a histogram. For the conformance suite. */
+  /**
+   * `evaluate` returns the results themselves, because JSON omits parts of histograms. For the
+   * conformance suite.
+   */
   readonly keepResults?: boolean;
-  /** Cuts every query like this, for tests and the conformance suite. */
+  /** Forces this cut on every query, for tests and the conformance suite. */
   readonly forcedCut?: { readonly shardCount?: number; readonly spanCount?: number };
 }
 
@@ -51,15 +54,15 @@ export interface PromqlLimits {
   readonly queueMax: number;
   readonly pointsPerSeriesMax: number;
   readonly answerBytesMax: number;
-  /** Of streamed results that wait for their readers, of all streams together. */
+  /** The streamed results that wait for their readers, of all streams together. */
   readonly waitingBytesMax: number;
-  /** Of all artifacts of a query: what is decoded and held at a time. */
+  /** All artifacts of a query that are decoded and held at a time. */
   readonly artifactBytesMax: number;
-  /** From here on a query is in the log. */
+  /** A query that takes at least this long is logged. */
   readonly slowMs: number;
   readonly evalThreads: number;
   readonly evalHeapBytesMax: number;
-  /** What all queries hold at once: columns, artifacts that are read, answers that are sent. */
+  /** The memory of all queries together: columns, artifacts being read, answers being sent. */
   readonly memoryBytesMax: number;
   readonly cut: CutLimits;
 }
@@ -81,7 +84,7 @@ export const defaultPromqlLimits: PromqlLimits = {
 
 export const promqlEngineDefaults: EngineOptions = defaultEngineOptions;
 
-/** What whoever measures is told: of each query once that it started, then once that it ended. */
+/** Receives two calls for each query: one at its start and one at its end. */
 export interface PromqlObserver {
   queryStarted(
     queryId: QueryId,
@@ -92,13 +95,13 @@ export interface PromqlObserver {
     readonly queryId: QueryId;
     readonly op: "query" | "stream" | "series" | "names" | "values";
     readonly durationMs: number;
-    /** Absent when it succeeded. */
+    /** Absent when the query succeeded. */
     readonly error: string | undefined;
     readonly summary: QuerySummary | undefined;
   }): void;
 }
 
-/** What answers have to warn of while the head cannot be read. */
+/** The warnings of answers while the head cannot be read. */
 export function headWarnings({ headMissing }: Pick<PromqlServiceDeps, "headMissing">): string[] {
   const reason = headMissing?.();
   return reason === undefined ? [] : [`the newest samples are missing: ${reason}`];

@@ -1,4 +1,4 @@
-/** `stats` in an answer: Prometheus's figures, and our own beside them. */
+/** `stats` in an answer: Prometheus's figures together with Capstan's own. */
 import type { RanQuery } from "./eval-messages.ts";
 import type { QuerySummary } from "./promql-service.ts";
 

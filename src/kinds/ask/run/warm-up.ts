@@ -1,13 +1,13 @@
 /**
- * Code that has never run is slow: its functions are compiled, and then compiled again better, while the first queries wait for
- * them. So a thread that has just started runs a few queries of its own, over samples that it makes up, along the path that real
- * ones take: segments are written, decoded and put together, leaves are computed, artifacts written and read, answers written.
- *
- *   WU1  It stops for good at the first real request, and after `warmUpMsMax`; a request waits for one step of it at most. While
- *        another thread has real work, it pauses. It begins when the process has started, and threads take turns: a query that
- *        comes right after the start would otherwise compete with all of them.
- *   WU2  Nothing of it stays: neither files, nor anything in the caches that serve requests.
- *   WU3  It may fail, for want of a disk say: then the thread is merely cold.
+ * Code that has never run is slow: V8 compiles it, and optimizes it later, while the first queries
+ * wait. So a new thread runs a few queries of its own over made-up samples, along the path of real
+ * ones: it writes, decodes and assembles segments, computes leaves, writes and reads artifacts, and
+ * writes answers.
+ * It ends at the first real request, or after `warmUpMsMax`; a request waits for one step at most.
+ * It pauses while another thread has real work. It begins after the process has started, and
+ * threads take turns, so that an early query does not compete with all of them. It leaves no files
+ * and touches no cache that serves requests. When it fails, for example without a disk, the thread
+ * is merely cold.
  */
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -42,20 +42,20 @@ import { promqlEngineDefaults } from "./service-options.ts";
 
 export interface WarmUpOptions {
   readonly clock: Clock;
-  /** Whether there is still nothing better to do. WU1. */
+  /** Whether no real request has arrived. */
   readonly isIdle: () => boolean;
-  /** Whether others need the processor more. WU1. */
+  /** Whether other threads have real work. */
   readonly isPaused?: () => boolean;
   readonly delayMs?: number;
   readonly msMax?: number;
 }
 
-/** When the thread so numbered begins. */
+/** The delay before the thread with this number begins. */
 export function warmUpDelayMs(thread: number): number {
   return 1_000 + thread * 500;
 }
 
-/** Of computing; compilers work beside it. */
+/** The maximum time spent computing; compilers run beside it. */
 const warmUpMsMax = 300;
 const pauseMs = 20;
 const intervalMs = 30_000;
@@ -71,7 +71,7 @@ const range: QueryParams = {
 };
 const instant: QueryParams = { instant: true, grid: instantGrid(endMs) };
 
-/** What dashboards ask for. */
+/** Typical queries of dashboards. */
 const questions: readonly (readonly [text: string, params: QueryParams])[] = [
   ['rate(warm_up_total{job="job-1"}[5m])', range],
   ["sum by (job) (rate(warm_up_total[5m]))", range],
@@ -85,7 +85,7 @@ const questions: readonly (readonly [text: string, params: QueryParams])[] = [
   ['sum(rate(warm_up_total{le!="1"}[5m])) / sum(count_over_time(warm_up_total[10m]))', range],
 ];
 
-/** In a thread that computes. Gives how many steps were done. */
+/** Runs in a compute thread. Returns the number of steps done. */
 export async function warmUpCompute(options: WarmUpOptions): Promise<number> {
   await sleep(options.clock, options.delayMs ?? 0);
   return await inOwnDir(async (dir) => {
@@ -95,7 +95,7 @@ export async function warmUpCompute(options: WarmUpOptions): Promise<number> {
       (_, index) => async () => void segments.push(await writeSegment(dir, index)),
     );
     const computing = questions.map(([text, params]) => () => {
-      // Caches of its own, empty each time: decoding is what takes the longest.
+      // Each round has new, empty caches, because decoding takes the longest.
       const cache = new MemoryColumnCache(bytesMax);
       const caches = { shelf: new SegmentShelf(dir, cache), selections: new SelectionCache(cache) };
       try {
@@ -114,7 +114,7 @@ export async function warmUpCompute(options: WarmUpOptions): Promise<number> {
   });
 }
 
-/** In a thread that evaluates. Gives how many steps were done. */
+/** Runs in an evaluation thread. Returns the number of steps done. */
 export async function warmUpEval(options: WarmUpOptions): Promise<number> {
   await sleep(options.clock, options.delayMs ?? 0);
   const series = madeUpSeries(0, segmentCount * samplesPerSegment);
@@ -123,7 +123,7 @@ export async function warmUpEval(options: WarmUpOptions): Promise<number> {
       () =>
         evaluate(text, params, series, options.clock),
   );
-  return await inTurn([], evaluating, options).catch(() => 0); // WU3
+  return await inTurn([], evaluating, options).catch(() => 0);
 }
 
 async function evaluate(
@@ -158,7 +158,7 @@ async function evaluate(
   await running;
 }
 
-/** `once` first, then `again` over and over, until it is enough. WU1. */
+/** Runs `once`, then repeats `again` until the time is over or a real request arrives. */
 async function inTurn(
   once: readonly (() => unknown)[],
   again: readonly (() => unknown)[],
@@ -176,7 +176,7 @@ async function inTurn(
   }
 }
 
-/** WU2, WU3. */
+/** Runs in a temporary directory, and returns 0 on failure. */
 async function inOwnDir(act: (dir: string) => Promise<number>): Promise<number> {
   let dir: string | undefined;
   try {
@@ -207,7 +207,7 @@ async function writeSegment(lakeDir: string, index: number): Promise<SegmentInfo
   return await writer.finish();
 }
 
-/** Gauges and counters, in the order of their labels. */
+/** Gauges and counters, in label order. */
 function madeUpSeries(first: number, count: number): readonly RawSeries[] {
   const ts = Float64Array.from({ length: count }, (_, index) => (first + index + 1) * intervalMs);
   const columns = (values: Float64Array): RawSeries["samples"] => ({

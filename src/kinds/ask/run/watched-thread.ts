@@ -1,19 +1,19 @@
 /**
- * A PromQL thread and its successors. The thread says in a shared word what it computes for.
- *
- *   WT1  A thread that goes on computing what nobody wants any more is ended and replaced; whatever
- *        else it had fails with `StoppedTogether`, and may be asked again. One that is busy with
- *        something that is wanted is left alone.
+ * A PromQL thread and its successors. The thread writes the number of the request it computes into
+ * a shared word.
+ * A thread that keeps computing a cancelled request is ended and replaced. Its other requests fail
+ * with `StoppedTogether` and can be retried. A thread that is busy with a wanted request is left
+ * alone.
  */
 import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { LogFields, Logger } from "../../../ground/kernel/logger.ts";
 import type { Peer, Silent } from "../../../ground/threads/index.ts";
 
-/** With what a thread needs to end: within a second of the cancellation. */
+/** Together with the time to end a thread this stays within a second of the cancellation. */
 const patienceMsDefault = 700;
 
-/** Whatever was computed beside a query that had to be stopped: nothing is wrong with it, and it may be asked again. */
+/** Fails a request whose thread had to be ended for another one. It can be retried. */
 export class StoppedTogether extends OperatingError {
   constructor() {
     super("query_failed", "backoff", "another query had to be stopped together with this one");
@@ -29,9 +29,9 @@ export interface WatchOptions {
 
 /** The thread starts when it is first needed. */
 export class WatchedThread<Link extends Pick<Peer<Silent>, "kill">> {
-  /** One word: the number of what the thread computes for; 0: nothing. */
+  /** One word: the number of the request that the thread computes; 0 when idle. */
   current = new Int32Array(new SharedArrayBuffer(4));
-  /** False: it has no successor. */
+  /** False when the thread gets no successor. */
   readonly isLasting: boolean;
   readonly #start: (current: SharedArrayBuffer) => Link;
   readonly #options: WatchOptions;
@@ -63,7 +63,10 @@ export class WatchedThread<Link extends Pick<Peer<Silent>, "kill">> {
     this.#link = this.#start(this.current.buffer);
   }
 
-  /** Nobody wants `number` any more, which `link` was asked for. WT1. */
+  /**
+   * The request `number`, which `link` got, was cancelled: ends the thread if it keeps computing
+   * it.
+   */
   stopped(link: Link, number: number, fields: LogFields): void {
     const { clock, logger, patienceMs = patienceMsDefault } = this.#options;
     const isComputed = (): boolean =>
@@ -79,7 +82,7 @@ export class WatchedThread<Link extends Pick<Peer<Silent>, "kill">> {
     this.#watches.add(timer);
   }
 
-  /** Nobody is watched any more. The link is closed by whoever started it. */
+  /** Stops watching. Whoever started the link closes it. */
   close(): void {
     this.#isClosed = true;
     for (const timer of this.#watches) timer.cancel();

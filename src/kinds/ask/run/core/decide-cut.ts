@@ -1,7 +1,8 @@
 /**
- * Into how many shards and spans a query is cut. Small ones stay whole: each piece costs a round trip. From three threads on,
- * the number of shards is that of the finest cut, or fewer where there is too little to read, and does not depend on the pool:
- * a coarser cut would give half of the series to other workers whenever the number of threads passes a power of two.
+ * Decides into how many shards and spans a query is cut. A small query stays whole, because each
+ * piece costs a round trip. With three or more threads the number of shards is that of the finest
+ * cut, or fewer when there is little to read, and does not depend on the pool: a coarser cut would
+ * give half of the series to other workers whenever the number of threads passes a power of two.
  */
 import { type Grid, stepCount } from "../../promql/core/index.ts";
 import { powerOfTwo } from "./shards.ts";
@@ -9,20 +10,23 @@ import { powerOfTwo } from "./shards.ts";
 export interface Cut {
   /** A power of two. */
   readonly shardCount: number;
-  /** Consecutive runs of steps. */
+  /** The number of consecutive runs of steps. */
   readonly spanCount: number;
 }
 
 export interface CutLimits {
   readonly shardsMax: number;
   readonly spansMax: number;
-  /** Below this one work is faster than two. */
+  /** With fewer samples one work is faster than two. */
   readonly samplesPerShardMin: number;
-  /** A caller that reads results as they come gets them in spans from here on; another saves their overhead. */
+  /**
+   * From this size a streamed query is cut into spans, so that its results arrive early. Other
+   * queries avoid the overhead.
+   */
   readonly samplesPerStreamedSpanMin: number;
-  /** No work reads more at a time, whoever asks. */
+  /** The maximum that a work reads at a time, for any query. */
   readonly samplesPerSpanMax: number;
-  /** A work names its segments, and its description is bounded. */
+  /** Bounded, because a work's body names its segments. */
   readonly segmentsPerShardMax: number;
 }
 
@@ -35,16 +39,16 @@ export const defaultCutLimits: CutLimits = {
   segmentsPerShardMax: 2_000,
 };
 
-/** Up to so many threads get one shard each: two shards, each of one thread, are even already. */
+/** Up to this many threads get one shard each. */
 const shardPerUnitMax = 2;
 
 export interface CutFacts {
-  /** Of the leaf that reads the most. */
+  /** The samples of the leaf that reads the most samples. */
   readonly samplesEstimate: number;
-  /** Of the leaf that reads the most of them. */
+  /** The segments of the leaf that reads the most segments. */
   readonly segmentCount: number;
   readonly stepCount: number;
-  /** Threads that compute, of all workers. */
+  /** The compute threads of all workers. */
   readonly computeUnits: number;
   readonly streamed: boolean;
 }
@@ -65,7 +69,7 @@ export function decideCut(facts: CutFacts, limits: CutLimits): Cut {
   return { shardCount, spanCount };
 }
 
-/** Runs of whole steps, in order, of about the same length; together they are the grid. */
+/** Splits the grid into runs of whole steps, in order, of about the same length. */
 export function cutGrid(grid: Grid, spanCount: number): readonly Grid[] {
   const steps = stepCount(grid);
   const count = Math.max(1, Math.min(spanCount, steps));

@@ -1,21 +1,19 @@
 /**
- * From the workers' results to the query's: the shards of a leaf are merged (`MergeSorted`), and when every leaf of a span is
- * there, the span is evaluated (`ExecNode.eval`, within `evaluate`), spans in the order of time.
- *
- *   EF1  A span is evaluated once, when all its leaves are whole, and not before every earlier one was.
- *   EF2  Shards are merged in the order of their numbers, whatever the order of their arrival: the result is the same bytes.
- *   EF3  What was evaluated is let go of.
+ * Turns the workers' results into the query's result: merges the shards of each leaf
+ * (`MergeSorted`), and evaluates a span (`ExecNode.eval`, within `evaluate`) once, when all its
+ * leaves are complete and every earlier span was evaluated. Shards are merged in the order of their
+ * numbers, whatever their order of arrival, so the result has the same bytes each time.
  */
 import { assert } from "../../../../ground/kernel/errors.ts";
 import { type BaseExpr, type LeafResult, mergeLeafResults } from "../../promql/core/index.ts";
 
-/** The results of one leaf's shards, until the last is there. */
+/** The results of one leaf's shards, until the last has arrived. */
 export class MergeSorted {
   readonly leaf: BaseExpr;
   readonly #results: (LeafResult | undefined)[];
   #missing: number;
 
-  /** `resultCount` 0: nobody had to be asked, the leaf has no data. */
+  /** `resultCount` 0 means that the leaf has no data and needs no work. */
   constructor(leaf: BaseExpr, resultCount: number) {
     this.leaf = leaf;
     this.#results = Array.from({ length: resultCount });
@@ -33,7 +31,7 @@ export class MergeSorted {
     this.#missing -= 1;
   }
 
-  /** EF2. Once. */
+  /** Merges in shard order. Call it once. */
   merged(): LeafResult {
     assert(this.isWhole, "a leaf is merged when it is whole");
     const results = this.#results.splice(0).filter((result) => result !== undefined);
@@ -52,7 +50,7 @@ export class EvalFlow<Result> {
   #next = 0;
 
   constructor(options: {
-    /** For each span, its leaves and how many results each of them has. */
+    /** The number of results of each leaf, by span. */
     readonly spans: readonly (readonly {
       readonly leaf: BaseExpr;
       readonly resultCount: number;
@@ -71,7 +69,7 @@ export class EvalFlow<Result> {
     return this.#next === this.#spans.length;
   }
 
-  /** Evaluates what needs no result of a worker. Call it once, first. */
+  /** Evaluates the spans that need no result of a worker. Call it once, before everything else. */
   start(): void {
     this.#advance();
   }
@@ -83,14 +81,14 @@ export class EvalFlow<Result> {
     this.#advance();
   }
 
-  /** EF1. */
+  /** Evaluates the spans that are complete, in time order. */
   #advance(): void {
     for (;;) {
       const span = this.#spans[this.#next];
       if (span === undefined || !span.every((merge) => merge.isWhole)) return;
       const index = this.#next;
       this.#next += 1;
-      const leaves = span.map((merge) => merge.merged()); // EF3
+      const leaves = span.map((merge) => merge.merged()); // Releases the results.
       this.#onResult(index, this.#evaluate(index, leaves));
     }
   }

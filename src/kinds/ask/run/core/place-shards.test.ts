@@ -15,7 +15,7 @@ const pool = (count: number): WorkerId[] =>
 const places = (base: string, shards: number, workers: readonly WorkerId[]): WorkerId[] =>
   placeShards(base, shards, workers).map(({ worker }) => worker as WorkerId);
 
-/** Who has each sixteenth of the series. */
+/** The worker of each sixteenth of the series. */
 function holders(base: string, shards: number, workers: readonly WorkerId[]): WorkerId[] {
   const placed = places(base, shards, workers);
   return Array.from(

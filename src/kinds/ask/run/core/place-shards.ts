@@ -1,15 +1,10 @@
 /**
- * Which worker computes which shard of a metric: rendezvous hashing with bounded loads. The finest
- * cut has 16 keys, and each has a worker. A shard of a coarser cut goes to the worker of the key
- * with which it begins. So the worker of a key depends on the metric and the set of workers alone:
- * not on the query's length, nor on the process, nor on who was there before.
- *
- *   PL1  The keys of a shard are those of its place among the series: they change neither with the
- *        time that a query asks for nor with the pool.
- *   PL2  Of each cut, a worker gets at most one shard more than its even share, rounded up. Of two
- *        workers each gets half.
- *   PL3  A worker's share is not only bounded: each key that it has makes it want the next one less.
- *        A bound alone would move most keys whenever the even share changes by one.
+ * Which worker computes which shard of a metric: rendezvous hashing with bounded loads (QP3, QP15).
+ * The finest cut has 16 keys, and each has a worker. A shard of a coarser cut goes to the worker of
+ * the key with which it begins. So the worker of a key depends only on the metric and the set of
+ * workers.
+ * The load bound alone would move most keys whenever the even share changes by one. So each key
+ * that a worker has also lowers its score for the next one.
  */
 import type { WorkerId } from "../../../../ground/kernel/ids.ts";
 import { affinityScore, hashText } from "../../../../ground/work/core/index.ts";
@@ -41,7 +36,7 @@ export function placeShards(
   }));
 }
 
-/** PL1: shard 1 of 4 begins where shard 2 of 8 does, and has its key. */
+/** Shard 1 of 4 begins where shard 2 of 8 does, and has its key. */
 function keyAt(base: string, place: number): string {
   return `${base}/${place}`;
 }
@@ -53,7 +48,8 @@ function placeKeys(base: string, workers: readonly WorkerId[]): readonly (Worker
     .map((worker) => ({ worker, hash: hashText(worker), load: 0 }));
   const placed = new Array<WorkerId | undefined>(finestCut).fill(undefined);
   for (let cut = 1; cut <= finestCut; cut *= 2) {
-    const loadMax = Math.ceil(cut / workers.length) + (workers.length > 2 ? 1 : 0); // PL2
+    // One above the even share; of two workers each gets half (QP3).
+    const loadMax = Math.ceil(cut / workers.length) + (workers.length > 2 ? 1 : 0);
     for (let index = 0; index < cut; index += 1) {
       if (cut > 1 && index % 2 === 0) continue; // A coarser cut begins a shard there too.
       const keyHash = hashText(keyAt(base, index / cut));
@@ -61,7 +57,7 @@ function placeKeys(base: string, workers: readonly WorkerId[]): readonly (Worker
       let bestScore = Number.NEGATIVE_INFINITY;
       for (const each of candidates) {
         if (each.load >= loadMax) continue;
-        const score = affinityScore(keyHash, each.hash) - each.load * loadPenalty; // PL3
+        const score = affinityScore(keyHash, each.hash) - each.load * loadPenalty;
         if (score > bestScore) [best, bestScore] = [each, score];
       }
       if (best === undefined) continue; // There are no workers.

@@ -1,5 +1,6 @@
 /**
- * From leaves to work items: each leaf and span by shards. What has nothing to read gets no work, and is empty at once.
+ * Turns leaves into works, by span and shard. A leaf that has nothing to read gets no work and is
+ * empty at once.
  */
 import type { LeafId, QueryId, WorkId } from "../../../../ground/kernel/ids.ts";
 import type { WorkSpec } from "../../../../ground/work/core/index.ts";
@@ -10,34 +11,34 @@ import type { LeafScope, TimeRange } from "./scope-leaf.ts";
 import { segmentsOfShard } from "./shards.ts";
 import { encodeWork, type HeadScope, promqlWorkKind } from "./work-body.ts";
 
-/** A work item, and what its result is part of. */
+/** A work, and the place of its result. */
 export interface PlannedWork {
   readonly spec: WorkSpec;
   readonly span: number;
   readonly leaf: number;
-  /** Among the results of its leaf, in the order of the shards. */
+  /** Its place among the results of its leaf, in shard order. */
   readonly index: number;
   readonly shard: number;
 }
 
 export interface WorkPlan {
-  /** Spans in the order of time: their works are assigned in this order. */
+  /** Sorted by the time of their span; they are assigned in this order. */
   readonly works: readonly PlannedWork[];
-  /** For each span and leaf. */
+  /** The number of results of each leaf, by span. */
   readonly resultCounts: readonly (readonly number[])[];
 }
 
 export interface WorkPlanInput {
   readonly queryId: QueryId;
-  /** From 1. A query that begins anew keeps its id; its works have others than before. */
+  /** Counted from 1. A query that starts again keeps its id, and its works get new ids. */
   readonly attempt?: number;
-  /** For each span, its leaves. */
+  /** The leaves of each span. */
   readonly spans: readonly (readonly LeafScope[])[];
   readonly head: HeadSnapshot | undefined;
   readonly shardCount: number;
   readonly samplesMax: number;
   readonly labelBytesMax: number;
-  /** Who computes the shards of a metric. */
+  /** Returns the worker of each shard of a metric. */
   readonly place: (base: string, shardCount: number) => readonly PlacedShard[];
 }
 
@@ -99,7 +100,10 @@ function worksOfLeaf(
   return works;
 }
 
-/** One pull serves all leaves and spans of a query that select the same series: it reaches as far as any of them. */
+/**
+ * One pull serves all leaves and spans of a query that select the same series, so its range covers
+ * all of them.
+ */
 function headScopes({ spans, head }: WorkPlanInput): ReadonlyMap<string, HeadScope> {
   const ranges = new Map<string, TimeRange>();
   for (const { leaf, range, fromHead } of spans.flat()) {
@@ -117,7 +121,7 @@ function headScopes({ spans, head }: WorkPlanInput): ReadonlyMap<string, HeadSco
   return scopes;
 }
 
-/** Series of one metric lie together in the files, so its shards belong together in the caches. */
+/** Series of one metric are stored together, so its shards belong together in the caches. */
 export function affinityBase(matchers: readonly Matcher[]): string {
   const name = matchers.find(({ name, op }) => name === metricNameLabel && op === "=");
   return name === undefined ? "metrics" : `metric ${name.value}`;

@@ -4,7 +4,7 @@ import { promqlBytesOf, queryMemoryOf } from "./promql-memory.ts";
 
 const mebibyte = 1024 ** 2;
 
-/** As `planMemory` shares it. */
+/** Divided as in `planMemory`. */
 function shared(limitMebibytes: number, columnMebibytes: number) {
   const limitBytes = limitMebibytes * mebibyte;
   const ownBytes = (192 + columnMebibytes) * mebibyte;

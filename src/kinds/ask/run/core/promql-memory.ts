@@ -1,8 +1,6 @@
 /**
- * What PromQL may take of a process's memory. QP34.
- *
- * The engine may keep what DuckDB counts as its own even when the whole is above its limit
- * (`decideVictim`): PromQL has what is left then.
+ * PromQL's share of a process's memory (QP34). DuckDB may keep its own share even while the total
+ * exceeds the limit (`decideVictim`), so PromQL gets what is left.
  */
 import { engineKeepsBytes } from "../../../../data/duckdb/core/index.ts";
 
@@ -11,22 +9,22 @@ const gibibyte = 1024 ** 3;
 const heapBytesMin = 128 * mebibyte;
 
 export interface ProcessMemory {
-  /** Of the process and all that descend from it. */
+  /** The limit of the process and all its descendants. */
   readonly limitBytes: number;
-  /** Of that, the engine's process. */
+  /** The part of `limitBytes` for the engine's process. */
   readonly engineBytes: number;
-  /** Of that, for what else the process always needs: itself, and its caches. */
+  /** The part of `limitBytes` that the process itself and its caches always need. */
   readonly ownBytes: number;
 }
 
-/** What all queries of a process hold at once: columns, artifacts being read, answers. */
+/** The budget of all queries of a process: columns, artifacts being read, answers. */
 export function promqlBytesOf({ limitBytes, engineBytes, ownBytes }: ProcessMemory): number {
   const leftBytes = limitBytes - ownBytes - engineKeepsBytes(engineBytes);
   return Math.floor(Math.max(leftBytes, limitBytes / 8));
 }
 
 export interface QueryMemoryLimits {
-  /** Of all queries together. */
+  /** The limit of all queries together. */
   readonly memoryBytesMax: number;
   readonly evalHeapBytesMax: number;
   readonly artifactBytesMax: number;
@@ -34,7 +32,10 @@ export interface QueryMemoryLimits {
   readonly waitingBytesMax: number;
 }
 
-/** Where queries are evaluated. A thread's heap has texts and objects; columns are outside of it. */
+/**
+ * The limits where queries are evaluated. A thread's heap has texts and objects; columns are
+ * outside of it.
+ */
 export function queryMemoryOf(memory: ProcessMemory): QueryMemoryLimits {
   const memoryBytesMax = promqlBytesOf(memory);
   const half = Math.floor(memoryBytesMax / 2);

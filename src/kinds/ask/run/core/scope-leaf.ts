@@ -1,6 +1,7 @@
 /**
- * What a leaf has to read: the segments that may have samples for it, by time and metric, and whether the head may. An
- * estimate of how many samples that is decides how the work is cut; it decides nothing about the result.
+ * What a leaf has to read: the segments that may have samples for it, by time and metric, and
+ * whether the head may. The estimated number of samples decides only how the work is cut, never the
+ * result.
  */
 import type { HeadSnapshot, SegmentInfo } from "../../metrics/core/index.ts";
 import {
@@ -27,7 +28,7 @@ export interface LeafScope {
   readonly samplesEstimate: number;
 }
 
-/** Of a segment or head whose metrics are not known: what one of them has of its samples. */
+/** The assumed share of one metric in a segment or head whose metrics are not known. */
 const shareOfUnlisted = 0.1;
 
 export function scopeLeaf(
@@ -45,7 +46,7 @@ export function scopeLeaf(
   return { leaf, range, segments: read, fromHead, samplesEstimate };
 }
 
-/** Those that may have series for one of the sets. No set: everything. */
+/** The segments that may have series for at least one set. Without sets, all of them. */
 export function segmentsFor(
   matcherSets: readonly (readonly Matcher[])[],
   range: TimeRange,
@@ -73,7 +74,7 @@ export function headReaches(head: HeadSnapshot | undefined, range: TimeRange): b
   return head.maxTs > range.minMs && head.minTs <= range.maxMs;
 }
 
-/** `undefined`: the matchers say nothing about the metric's name. */
+/** Returns undefined when the matchers do not restrict the metric's name. */
 function nameTest(matchers: readonly Matcher[]): ((name: string) => boolean) | undefined {
   const ofName = matchers.filter(({ name }) => name === metricNameLabel);
   if (ofName.length === 0) return undefined;
@@ -107,10 +108,13 @@ function overlapOf(minTs: number, maxTs: number, { minMs, maxMs }: TimeRange): n
   return Math.min(1, Math.max(0, shared + 1) / (maxTs - minTs + 1));
 }
 
-/** What a series costs beside its samples: it is found, cut, and written. */
+/** The cost of a series besides its samples: finding, cutting and writing it. */
 const samplesWorthOfSeries = 50;
 
-/** How many series, and samples per millisecond, selectors had when they were last read. Bounded: the least recently learnt goes. */
+/**
+ * The last seen number of series, and samples per millisecond, of each selector. Bounded: the least
+ * recently learnt is dropped.
+ */
 export class SampleDensities {
   readonly #known = new Map<string, { readonly perMs: number; readonly seriesCount: number }>();
   readonly #selectorsMax: number;
@@ -134,7 +138,7 @@ export class SampleDensities {
     }
   }
 
-  /** In samples. `undefined`: never seen. */
+  /** The estimate in samples; undefined for a selector that was never seen. */
   estimate(matchers: readonly Matcher[], { minMs, maxMs }: TimeRange): number | undefined {
     const known = this.#known.get(matcherSetKey(matchers));
     if (known === undefined) return undefined;

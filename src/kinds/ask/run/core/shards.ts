@@ -1,10 +1,10 @@
 /**
- * Shards: power-of-two prefixes of a series' fingerprint. A query and a segment may each be cut into another number of
- * them; the one with fewer holds whole shards of the other.
+ * Shards: power-of-two prefixes of a series' fingerprint. A query and a segment may have different
+ * shard counts; a shard of the smaller count holds whole shards of the larger one.
  */
 import type { SegmentInfo } from "../../metrics/core/index.ts";
 
-/** Whether the two have series in common. */
+/** Whether the two shards can have series in common. */
 export function shardsOverlap(
   a: { readonly shard: number; readonly shardCount: number },
   b: { readonly shard: number; readonly shardCount: number },
@@ -23,7 +23,7 @@ export function segmentsOfShard(
   return segments.filter((segment) => shardsOverlap(segment, { shard, shardCount }));
 }
 
-/** At least `count`, and a power of two. */
+/** The smallest power of two that is at least `count`. */
 export function powerOfTwo(count: number): number {
   let power = 1;
   while (power < count) power *= 2;

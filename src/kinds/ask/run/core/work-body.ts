@@ -1,6 +1,6 @@
 /**
- * Work of kind `promql`, as its body describes it: one leaf, or one question about series, over one shard of the series.
- * It names all that it reads, so that executing it again, anywhere, reads the same.
+ * The body of a `promql` work: one leaf, or one label query, over one shard of the series. It names
+ * everything that it reads, so that executing it again, anywhere, reads the same.
  */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { HeadSnapshot, SegmentChecksums, SegmentInfo } from "../../metrics/core/index.ts";
@@ -9,10 +9,10 @@ import { parseExact, stringifyExact } from "./exact-numbers.ts";
 
 export const promqlWorkKind = "promql";
 
-/** Of the body's form. A worker of another version refuses it. */
+/** The version of the body's format. A worker of another version refuses it. */
 const bodyVersion = 1;
 
-/** What is read: the shard's series in these segments, and in the head at that moment. */
+/** What a work reads: the shard's series in these segments, and in the head at its snapshot. */
 export interface WorkScope {
   readonly shard: number;
   /** A power of two. */
@@ -23,12 +23,14 @@ export interface WorkScope {
 
 export interface HeadScope {
   readonly snapshot: HeadSnapshot;
-  /** Samples after `minMs` up to `maxMs`: the same for all leaves of the query with the same matchers, so that they share one pull. */
+  /**
+   * Samples after `minMs` up to `maxMs`. All leaves of the query with the same matchers have the
+   * same range, so that they share one pull.
+   */
   readonly minMs: number;
   readonly maxMs: number;
 }
 
-/** Computes a leaf. */
 export interface LeafWork extends WorkScope {
   readonly op: "leaf";
   readonly leaf: BaseExpr;
@@ -36,16 +38,18 @@ export interface LeafWork extends WorkScope {
   readonly labelBytesMax?: number;
 }
 
-/** Lists series, label names, or the values of one label; of series with samples within the time. */
+/**
+ * Lists series, label names, or the values of one label, of series with samples in the time range.
+ */
 export interface LabelsWork extends WorkScope {
   readonly op: "series" | "names" | "values";
-  /** Any of the sets. None: everything. */
+  /** A series has to match at least one set. Without sets every series matches. */
   readonly matcherSets: readonly (readonly Matcher[])[];
-  /** For `values`. */
+  /** The label for `values`. */
   readonly label: string;
   readonly startMs: number;
   readonly endMs: number;
-  /** 0: all. */
+  /** 0 means no limit. */
   readonly limit: number;
 }
 
@@ -56,7 +60,7 @@ export function encodeWork(work: PromqlWork): string {
   return stringifyExact({ v: bodyVersion, ...rest, segments: segments.map(tupleOf) });
 }
 
-/** Throws `bad_request` for what this version does not understand. */
+/** Throws `bad_request` for a body that this version does not understand. */
 export function parseWork(body: string): PromqlWork {
   let parsed: unknown;
   try {
@@ -73,7 +77,7 @@ export function parseWork(body: string): PromqlWork {
   return work;
 }
 
-/** Names do not travel: they served to choose the segment. */
+/** Metric names are not sent: they only served to choose the segment. */
 type SegmentTuple = readonly [
   segmentId: string,
   path: string,
@@ -89,7 +93,7 @@ type SegmentTuple = readonly [
   sizeBytes: number,
   sealSeq: number,
   /**
-   * Of series, samples and histograms, as far as they are known. An earlier version sends none, and
+   * The checksums of series, samples and histograms, if known. An older version sends none and
    * ignores them.
    */
   checksums: readonly (number | null)[],
@@ -125,7 +129,7 @@ function segmentOf(tuple: unknown): SegmentInfo {
   const [segmentId, path, seq, level, minTs, maxTs, shardCount, shard] =
     tuple as never as SegmentTuple;
   const [seriesCount, sampleCount, histogramCount, sizeBytes, sealSeq] = tuple.slice(8) as number[];
-  // A path from elsewhere must not leave the lake's directory.
+  // A path from outside must not leave the lake's directory.
   if (typeof path !== "string" || path.startsWith("/") || path.split("/").includes("..")) {
     throw refused("a segment lies outside of the lake");
   }

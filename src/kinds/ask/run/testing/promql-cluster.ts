@@ -42,7 +42,7 @@ export interface PromqlClusterOptions
   > {
   readonly lakeDir: string;
   readonly workers?: number;
-  /** Of each worker. */
+  /** For each worker. */
   readonly threads?: number;
   readonly cacheBytes?: number;
   readonly workBytesMax?: number;
@@ -63,7 +63,7 @@ export interface PromqlCluster {
   readonly workers: readonly ClusterWorker[];
   readonly pool: LoopbackPool;
   readonly fetchedDir: string;
-  /** Done to an artifact between its offer and its fetch, once. */
+  /** Changes an artifact once, between its offer and its fetch. */
   mischief: ((workerId: WorkerId, artifact: Artifact) => void) | undefined;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Series spread over segments and a head, as a real cluster would have them after a while. */
+/** Series spread over segments and a head, as in a real cluster after a while. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fingerprint, shardOf } from "../../metrics/core/fingerprint.ts";
@@ -35,7 +35,7 @@ export function cut({ labels, samples }: RawSeries, minMs: number, maxMs: number
   return { labels, samples: cutSamples };
 }
 
-/** Blocks end at `blockEndsMs`; what is later is left for the head. */
+/** Blocks end at `blockEndsMs`; later samples stay in the head. */
 export async function writeSegments(
   lakeDir: string,
   series: readonly RawSeries[],
@@ -72,7 +72,7 @@ export async function writeSegments(
   return segments;
 }
 
-/** Answers as the owner of a head does. */
+/** Answers like the owner of a head. */
 export class TestHead {
   readonly #series: readonly RawSeries[];
   readonly #server: Server;
