@@ -1,8 +1,8 @@
 /**
- * Builds the dashboard when there is none or its sources have changed since: `node web/build.ts [--force]`.
- *
- *   1  A directory that is being served is replaced by a rename, never written file by file.
- *   2  When nothing changed it costs a few stat calls: Vite is loaded only to build.
+ * Builds the dashboard when it is missing or its sources have changed: `node web/build.ts
+ * [--force]`.
+ * A served directory is replaced by a rename, never written file by file. Vite is loaded only to
+ * build: without changes the check costs a few stat calls.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
@@ -14,9 +14,9 @@ const stampFile = join(dist, ".stamp");
 const inputs = ["index.html", "vite.config.ts", "public", "src", "../package-lock.json"];
 
 export interface DashboardBuild {
-  /** What the coordinator serves. */
+  /** The directory that the coordinator serves. */
   readonly directory: string;
-  /** `false`: it was there already, made from these very sources. */
+  /** False when a build of the same sources was there already. */
   readonly built: boolean;
   readonly durationMs: number;
 }
@@ -44,7 +44,7 @@ async function buildInto(stamp: string): Promise<void> {
     });
     await writeFile(join(staged, ".stamp"), stamp);
     await rename(dist, join(scratch, "old")).catch(unlessAbsent);
-    // A second builder may have put its own there in between; it is made from the same sources.
+    // A second builder may have put its own there in between, made from the same sources.
     await rename(staged, dist).catch(async (error: unknown) => {
       if ((await storedStamp()) !== stamp) throw error;
     });
@@ -53,7 +53,7 @@ async function buildInto(stamp: string): Promise<void> {
   }
 }
 
-/** Paths, sizes and times of everything that goes in; contents need not be read. */
+/** Paths, sizes and times of all inputs; contents need not be read. */
 async function stampOfInputs(): Promise<string> {
   const hash = createHash("sha256");
   for (const input of inputs) await addToStamp(input, hash);

@@ -1,4 +1,4 @@
-/** Builds the page's objects and hands them down; the pages themselves are in `pages/`. */
+/** Creates the page's objects and passes them on; the pages are in `pages/`. */
 import { MantineProvider } from "@mantine/core";
 import { Notifications } from "@mantine/notifications";
 import { MutationCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";

@@ -1,6 +1,6 @@
 /**
- * Whether the page was opened by a link of another site (AP12): the server marks it then. Such a link
- * chooses what the page shows, and so must not choose what the cluster computes: queries in the
+ * Whether a link of another site opened the page (AP12); the server marks such a request. The link
+ * chooses what the page shows, so it must not choose what the cluster computes: queries in the
  * address, and rows of a table, wait for a click.
  */
 let heldPath =
@@ -8,12 +8,12 @@ let heldPath =
     ? undefined
     : location.pathname;
 
-/** Asked when a part of the page is mounted: whether what it would compute by itself has to wait. */
+/** Called on mount: whether a part of the page has to wait for a click before it computes. */
 export function isHeldBack(): boolean {
   return location.pathname === heldPath;
 }
 
-/** Somebody has asked for it. */
+/** The user has asked for it. */
 export function release(): void {
   heldPath = undefined;
 }

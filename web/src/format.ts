@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. Every function takes "nothing known" and answers with a dash. */
+/** Formats numbers and times for people. Every function shows an unknown value as a dash. */
 export const unknown = "–";
 
 type Known = number | null | undefined;
@@ -38,20 +38,20 @@ export function formatDuration(ms: Known): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** Three digits that count: databases answer in fractions of a millisecond, and some take minutes. */
+/** Three significant digits: latencies range from fractions of a millisecond to minutes. */
 export function formatLatency(ms: Known): string {
   if (!isKnown(ms)) return unknown;
   if (ms >= 60_000) return formatDuration(ms);
   return ms >= 1_000 ? `${digits(ms / 1_000)} s` : `${digits(ms)} ms`;
 }
 
-/** Operations a second. */
+/** Operations per second. */
 export function formatRate(perSecond: Known): string {
   if (!isKnown(perSecond)) return unknown;
   return perSecond >= 100 ? integer.format(perSecond) : digits(perSecond);
 }
 
-/** A share in percent, as small as it is: one error of a million is not none. */
+/** A share in percent, however small: one error in a million is not shown as 0. */
 export function formatShare(percent: Known): string {
   return isKnown(percent) ? `${percent >= 100 ? percent.toFixed(0) : digits(percent)} %` : unknown;
 }
@@ -72,7 +72,7 @@ export function formatAgo(ms: Known): string {
   return `${formatDuration(ms)} ago`;
 }
 
-/** One unit is enough for a list that is in order. */
+/** One unit is enough in a sorted list. */
 export function formatAge(ms: Known): string {
   if (!isKnown(ms)) return unknown;
   const seconds = Math.max(0, Math.round(ms / 1_000));
@@ -91,7 +91,7 @@ export function formatMoment(atMs: number): string {
   return new Date(atMs).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 }
 
-/** A fact reported by a worker: numbers arrive as text. */
+/** A number that a worker reported: it arrives as text. */
 export function factNumber(
   facts: Readonly<Record<string, string>> | undefined,
   name: string,

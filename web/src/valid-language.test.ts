@@ -4,7 +4,7 @@ import { test } from "node:test";
 test("[WEB69] charts are drawn whatever language the browser says it has", async () => {
   const none = () => undefined;
   const listened = { addEventListener: none, removeEventListener: none, dispatchEvent: none };
-  // As uPlot finds a browser when it is loaded.
+  // What uPlot expects of a browser when it is loaded.
   const browser = { devicePixelRatio: 1, matchMedia: () => listened, CustomEvent: class {} };
   const window = { ...listened, ...browser };
   Object.assign(globalThis, { window, document: listened, ...browser });

@@ -1,7 +1,7 @@
 /**
- * A browser under LANG=C says that its language is "C" or "en-US@posix", which Intl refuses. uPlot
- * makes a number format of it when it is loaded, and the page with it would fail. Imported before
- * everything else.
+ * Under LANG=C a browser reports its language as "C" or "en-US@posix", which Intl refuses. uPlot
+ * creates a number format from it on load, and the page would fail. Import this before everything
+ * else.
  */
 export function validLanguage(language: string): string {
   try {

@@ -1,7 +1,7 @@
 /**
- * A coordinator's HTTP surface without a cluster behind it: for states that a real one is seldom in (no
- * workers, a refused token, a cut connection), and for work on the dashboard alone.
- * `node web/testing/fake-api.ts [PORT]` serves a cluster that is always a little busy.
+ * A coordinator's HTTP API without a cluster: for states that a real one is seldom in (no workers,
+ * a refused token, a cut connection), and for work on the dashboard alone. `node
+ * web/testing/fake-api.ts [PORT]` serves a cluster that is always a little busy.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -23,13 +23,13 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
   ".woff2": "font/woff2",
 };
-/** As strict as the page allows: whatever needs more than this is a fault of the page. */
+/** As strict as the page allows; a violation is a bug of the page. */
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 type StreamKind = "watch" | "live" | "tables";
 
-/** The body of an answer, or a WebSocket. */
+/** The body of a response, or a WebSocket. */
 interface Stream {
   write(text: string): void;
   destroy(): void;
@@ -43,11 +43,11 @@ export class FakeApi {
   role: ClusterStatus["role"] = "leader";
   /** When set, requests under /api must carry it. */
   token: string | undefined;
-  /** Requests under /api are cut off without an answer. */
+  /** When set, requests under /api are cut off without an answer. */
   down = false as boolean;
-  /** `false`: there is no control store to watch, as with a query-api on a static list. */
+  /** False without a control store to watch, like a query-api on a static list. */
   watchable = true as boolean;
-  /** `false`: WebSockets do not get through, as with some proxies. */
+  /** False when WebSockets fail, as with some proxies. */
   webSockets = true as boolean;
   /** Answers `POST /api/v1/sql`; the default is one row. */
   sql: (sql: string, response: ServerResponse) => void = answerFortyTwo;
@@ -89,7 +89,7 @@ export class FakeApi {
     this.#pushChange("DROP", workerId);
   }
 
-  /** Event streams that are open now. */
+  /** The event streams that are open now. */
   get streamCount(): number {
     return this.#streams.size;
   }
@@ -145,7 +145,7 @@ export class FakeApi {
       "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n" +
         `sec-websocket-accept: ${accept}\r\nsec-websocket-protocol: capstan\r\n\r\n`,
     );
-    socket.resume(); // Nothing but a close comes from there, and that ends the socket.
+    socket.resume(); // Only a close arrives here, and that ends the socket.
     const stream: Stream = {
       write: (text) => void (socket.writable && socket.write(frameOf(text))),
       destroy: () => socket.destroy(),

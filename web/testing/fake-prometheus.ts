@@ -1,13 +1,13 @@
-/** Prometheus's part of the fake API: names to complete, and a result for whatever is asked. */
+/** The Prometheus part of the fake API: names to complete, and a result for every query. */
 import type { ServerResponse } from "node:http";
 
 const jobs = ["api", "checkout", "search"];
 const metrics = ["capstan_queries_total", "http_requests_total", "process_cpu_seconds_total", "up"];
 
-/** What a test may put in its place; `undefined` leaves the answer to the default. */
+/** Replaces the answer in a test; returns undefined to keep the default answer. */
 export type QueryHandler = (form: URLSearchParams, response: ServerResponse) => void;
 
-/** `false`: it is not one of Prometheus's paths. */
+/** Returns false when the path is not one of Prometheus's. */
 export function answerPrometheus(
   path: string,
   form: URLSearchParams,

@@ -1,4 +1,4 @@
-/** Tables as a coordinator would show them, in whatever state a test or a picture needs. */
+/** Tables as a coordinator shows them, in any state that a test or a screenshot needs. */
 import type { ServerResponse } from "node:http";
 import type {
   DynamicTable,
@@ -12,7 +12,7 @@ export class FakeTables {
   readonly plain = new Map<string, LakeTable>();
   readonly dynamic = new Map<string, DynamicTable>();
   history: readonly Refresh[] = [];
-  /** When set, changes are refused as to a token that may only read. */
+  /** When set, changes are refused as for a read-only token. */
   readOnly = false as boolean;
   readonly #onChange: () => void;
 
@@ -24,7 +24,7 @@ export class FakeTables {
     this.plain.set(name, fakeTable(name, changes));
   }
 
-  /** It reads `sources`; plain ones are added. */
+  /** Adds a table that reads `sources`; missing sources are added as plain tables. */
   addDynamic(name: string, sources: readonly string[], changes: Partial<DynamicTable> = {}): void {
     for (const source of sources) {
       if (!this.plain.has(source) && !this.dynamic.has(source)) this.add(source);
@@ -45,7 +45,7 @@ export class FakeTables {
     this.#onChange();
   }
 
-  /** `false`: it is not about tables. */
+  /** Returns false when the request is not about tables. */
   answer(method: string, url: URL, response: ServerResponse): boolean {
     const [, list, encoded, part] =
       /^\/api\/v1\/(tables|dynamic-tables)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(url.pathname) ?? [];

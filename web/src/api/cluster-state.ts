@@ -1,10 +1,8 @@
 /**
  * What the page knows of the cluster, and how each message changes it. Pure.
- *
- *   1  A worker's row is what the change log said last; revisions never go back.
- *   2  The live frame adds what a row does not hold (facts, round trips). It decides about rows only
- *      while no snapshot has arrived.
- *   3  Lists that grow with time are bounded.
+ * A worker's row is the last state from the change log; revisions never go back. The live frame
+ * adds what a row does not hold (facts, round trips), and provides rows only until the first
+ * snapshot. Lists that grow with time are bounded.
  */
 
 import type { LiveFrame, WatchMessage, Worker } from "./gen/types.ts";
@@ -25,7 +23,10 @@ export interface ClusterState {
   readonly live: LiveFrame | undefined;
   readonly watchLink: LinkStatus;
   readonly liveLink: LinkStatus;
-  /** `refused`: the API wants a token, or another one. `changing`: somebody wants to give another one. */
+  /**
+   * `refused`: the API wants a token, or another one. `changing`: the user wants to enter another
+   * one.
+   */
   readonly tokenPrompt: "closed" | "refused" | "changing";
   /** Newest first. */
   readonly changes: readonly ConditionChange[];
@@ -62,7 +63,7 @@ export function stepCluster(state: ClusterState, event: ClusterEvent): ClusterSt
     case "watched":
       return stepWatched(state, event.event, event.nowMs);
     case "watchRefused":
-      return { ...state, revision: undefined }; // A snapshot is right whatever was wrong with resuming.
+      return { ...state, revision: undefined }; // A snapshot is right even after a failed resume.
     case "live":
       return {
         ...state,
@@ -80,7 +81,7 @@ export function stepCluster(state: ClusterState, event: ClusterEvent): ClusterSt
 }
 
 function stepWatched(state: ClusterState, event: WatchMessage, nowMs: number): ClusterState {
-  // A snapshot always counts: a store that was set up anew starts its revisions anew.
+  // A snapshot always counts: a new store starts its revisions again.
   if (event.type === "EVENT" && event.revision <= (state.revision ?? -1)) return state;
   const before = state.rows ?? new Map<string, WorkerRow>();
   const rows =
@@ -91,7 +92,7 @@ function stepWatched(state: ClusterState, event: WatchMessage, nowMs: number): C
     if (event.op === "DROP" || event.data === undefined) rows.delete(event.key);
     else rows.set(event.key, workerOf(event.data));
   }
-  // The first snapshot is how things are; only from then on do differences mean that something happened.
+  // The first snapshot is the initial state; only later differences are changes.
   const changes = state.rows === undefined ? [] : differences(before, rows, nowMs);
   return {
     ...state,
@@ -141,7 +142,7 @@ export function workersOf(state: ClusterState): readonly Worker[] | undefined {
     .sort((a, b) => a.worker_id.localeCompare(b.worker_id, "en", { numeric: true }));
 }
 
-/** The watched table is `workers`. */
+/** Parses a row of the watched table `workers`. */
 function workerOf(row: Readonly<Record<string, unknown>>): WorkerRow {
   return row as unknown as WorkerRow;
 }

@@ -1,6 +1,6 @@
 /**
- * The page's live picture of the cluster: two subscriptions feeding one state. A hidden tab lets go of both
- * after a while: nobody looks, and the coordinator has a bound on streams.
+ * The page's live picture of the cluster: two subscriptions feed one state. A hidden tab closes
+ * both after a while, because the coordinator limits the number of streams.
  */
 import { createContext, useContext, useSyncExternalStore } from "react";
 import {
@@ -35,7 +35,7 @@ export class Cluster {
     this.#connect();
   }
 
-  /** Dials at once whatever is waiting for its next attempt. */
+  /** Dials at once instead of waiting for the next attempt. */
   reconnect(): void {
     for (const subscription of this.#subscriptions) subscription.wake();
   }
@@ -46,7 +46,7 @@ export class Cluster {
     this.reconnect();
   }
 
-  /** Any request may learn that a token is needed, not only the subscriptions. */
+  /** Any request may find that a token is needed, not only the subscriptions. */
   promptForToken(prompt: ClusterState["tokenPrompt"]): void {
     this.#dispatch({ kind: "tokenPrompt", prompt });
   }
@@ -57,7 +57,7 @@ export class Cluster {
         const { revision } = this.#state;
         return `/api/v1/watch?table=workers${revision === undefined ? "" : `&revision=${revision}`}`;
       },
-      silenceMsMax: 40_000, // The server says something at least every 15 s.
+      silenceMsMax: 40_000, // The server sends something at least every 15 s.
       take: ({ event, data }) => {
         if (event === "error") this.#dispatch({ kind: "watchRefused" });
         else this.#dispatch({ kind: "watched", event: parseWatch(data), nowMs: Date.now() });
@@ -65,7 +65,7 @@ export class Cluster {
     });
     const live = this.#subscription("live", {
       path: () => "/api/v1/live",
-      silenceMsMax: 5_000, // One frame a second.
+      silenceMsMax: 5_000, // The server sends one frame a second.
       take: ({ data }) => this.#dispatch({ kind: "live", frame: JSON.parse(data) as LiveFrame }),
     });
     this.#subscriptions = [watch, live];

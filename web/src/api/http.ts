@@ -1,10 +1,12 @@
 /**
- * Requests to the API that served this page. The token, where one is needed, lives in session storage:
- * it is gone with the tab, and is sent as a header only, never in an address.
+ * Requests to the API that served this page. The token, if needed, is in session storage: it is
+ * gone with the tab. It is sent only as a header, never in an address.
  */
 const tokenKey = "capstan-token";
 
-/** The API refused, or could not be reached (`code` is then `unreachable`). Both are shown to people. */
+/**
+ * The API refused, or could not be reached (`code` is `unreachable`). Both are shown to the user.
+ */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly code: string;
@@ -43,12 +45,12 @@ export async function request(path: string, init: RequestInit = {}): Promise<Res
   return response;
 }
 
-/** The answer's body. Throws as `request` does. */
+/** Returns the body. Throws like `request`. */
 export async function readJson<T>(path: string, init?: RequestInit): Promise<T> {
   return (await (await request(path, init)).json()) as T;
 }
 
-/** A page of a list; the token, if there is one, asks for the next. */
+/** A page of a list; the token, if any, requests the next page. */
 export interface ListPage<T> {
   readonly items: readonly T[];
   readonly next_page_token: string | null;

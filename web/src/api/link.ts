@@ -1,31 +1,31 @@
 /**
- * Keeps one connection to the coordinator open for as long as somebody wants it, whatever it is made of.
- *
- *   1  At most one connection at a time; `stop` ends it for good.
- *   2  A connection that ends, fails or stays silent for `silenceMsMax` is dialled again, with a backoff
- *      that grows to `backoffMsMax` and starts anew once the server has said something.
- *   3  A refused token is no fault to retry: `onUnauthenticated` is told, and the link rests
- *      until `wake`.
+ * Keeps one connection to the coordinator open while it is wanted, over any transport.
+ * There is at most one connection at a time, and `stop` ends it for good. A connection that ends,
+ * fails or is silent for `silenceMsMax` is dialled again, with a backoff that grows to
+ * `backoffMsMax` and resets once the server has sent something. A refused token is not retried:
+ * `onUnauthenticated` is called, and the link rests until `wake`.
  */
 import { ApiError } from "./http.ts";
 
 export type LinkStatus =
   | { readonly kind: "connecting" }
   | { readonly kind: "open" }
-  /** This process does not offer the stream; it is asked again, slowly. */
+  /** This process does not offer the stream; it is dialled again, slowly. */
   | { readonly kind: "absent" }
   | { readonly kind: "lost"; readonly message: string; readonly attempt: number };
 
 export interface Dialled {
-  /** Aborted when nobody wants the connection any more, or it was silent for too long. */
+  /** Aborted when the connection is not wanted any more, or was silent for too long. */
   readonly signal: AbortSignal;
   readonly opened: () => void;
-  /** The server said something. */
+  /** Call it whenever the server has sent something. */
   readonly heard: () => void;
 }
 
 export interface LinkOptions {
-  /** Resolves when nothing more will come, which ends the link; rejects when the connection is over. */
+  /**
+   * Resolves when nothing more will come, which ends the link; rejects when the connection is lost.
+   */
   readonly dial: (dialled: Dialled) => Promise<void>;
   readonly silenceMsMax: number;
   readonly onStatus: (status: LinkStatus) => void;
@@ -66,7 +66,7 @@ export class Link {
     this.wake();
   }
 
-  /** Resolves when the connection is over, with how long to wait before the next one. */
+  /** Resolves when the connection has ended, with the delay before the next one. */
   async #connect(stopped: AbortSignal): Promise<number> {
     const silence = new AbortController();
     const { silenceMsMax, dial, onStatus } = this.#options;

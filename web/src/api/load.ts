@@ -1,4 +1,4 @@
-/** Calls of the API of load tests. Each throws `ApiError`. */
+/** Calls of the load test API. Each throws `ApiError`. */
 import type {
   FindMaxStep,
   LatencySummary,
@@ -19,7 +19,7 @@ import { type ListPage, readJson, request } from "./http.ts";
 
 export type TestPage = ListPage<TestResult>;
 
-/** The latencies of a run or of an operation, with those of which only the least is known. */
+/** The latencies of a run or an operation, with the names of those that are only lower bounds. */
 export type Latency = LatencySummary & Pick<RunSummary, "at_least">;
 
 interface Items<T> {
@@ -61,7 +61,7 @@ export async function importTemplate(yaml: string): Promise<Template> {
   return await readJson("/api/templates/import", { method: "POST", headers, body: yaml });
 }
 
-/** Refused (`conflict`) if somebody saved after `seenMs`. */
+/** Refused (`conflict`) if somebody has saved after `seenMs`. */
 export async function saveTemplate(
   id: string,
   document: unknown,
@@ -83,7 +83,7 @@ export async function validateTemplate(
   return answer.problems;
 }
 
-/** The new run's id. */
+/** Returns the new run's id. */
 export async function prepareRun(templateId: string, body: PrepareRequest): Promise<string> {
   const path = `/api/tests/from-template/${encodeURIComponent(templateId)}`;
   return (await readJson<{ readonly test_id: string }>(path, json("POST", body))).test_id;
@@ -149,7 +149,7 @@ export function isTerminal(status: RunStatus): boolean {
   return status === "COMPLETED" || status === "FAILED" || status === "CANCELLED";
 }
 
-/** Something happens to it by itself. */
+/** Whether the run changes without an action of the user. */
 export function isUnderWay(status: RunStatus): boolean {
   return status === "RUNNING" || status === "STOPPING" || status === "CANCELLING";
 }
@@ -176,7 +176,7 @@ export async function readMetrics(runId: string, signal: AbortSignal): Promise<R
   return { items, warehouse };
 }
 
-/** Prepares a run of the past again and starts it; the new one's id. */
+/** Prepares and starts a past run again; returns the new run's id. */
 export async function rerun(runId: string): Promise<string> {
   const path = testPath(runId, "/rerun");
   const { test_id: id } = await readJson<{ readonly test_id: string }>(path, { method: "POST" });

@@ -1,4 +1,7 @@
-/** `/ws/test/{run_id}`: the whole state of a run once a second, over one WebSocket that is kept open by a link. */
+/**
+ * `/ws/test/{run_id}`: the whole state of a run once a second, over a WebSocket that a link keeps
+ * open.
+ */
 
 import type { RunUpdate } from "./gen/types.ts";
 import { request } from "./http.ts";
@@ -10,7 +13,7 @@ export interface RunSocketOptions extends Omit<LinkOptions, "dial" | "silenceMsM
   readonly onUpdate: (update: RunUpdate) => void;
 }
 
-/** The run has ended and nothing more will come. */
+/** The close code of a run that has ended: nothing more will come. */
 const normal = 1000;
 
 export class RunSocket extends Link {
@@ -32,7 +35,7 @@ async function follow(
     },
   });
   if (code === normal) return;
-  // A browser does not say why a WebSocket was refused; the same question over HTTP does.
+  // A browser does not report why a WebSocket was refused; the same request over HTTP does.
   if (!wasOpen) await request(`/api/tests/${id}`, { signal });
   throw new Error("The connection ended.");
 }

@@ -1,19 +1,19 @@
 /**
- * A WebSocket to the API. A browser allows six HTTP connections to a host over all tabs, and does
- * not count these.
+ * A WebSocket to the API. It does not count towards the six HTTP connections to a host that a
+ * browser allows over all tabs.
  */
 import { storedToken } from "./http.ts";
 
 export interface SocketEnd {
-  /** `false`: it was refused, for a reason that the browser does not tell. */
+  /** False when the socket was refused; the browser does not report why. */
   readonly wasOpen: boolean;
-  /** 1000: nothing more will come. */
+  /** 1000 means that nothing more will come. */
   readonly code: number;
 }
 
-/** Less than any link waits for a word: some proxies neither pass a WebSocket on nor refuse it. */
+/** Shorter than the silence of any link: some proxies neither pass on nor refuse a WebSocket. */
 const openMsMax = 2_000;
-/** As a browser says of a socket that was never closed in order. */
+/** A browser's code for a socket that was not closed cleanly. */
 const abnormal = 1006;
 
 /**
@@ -60,7 +60,9 @@ function addressOf(path: string): string {
   return url.href;
 }
 
-/** A token goes as a subprotocol: a WebSocket has no headers of ours, and addresses are logged. */
+/**
+ * The token is sent as a subprotocol: a WebSocket has no custom headers, and addresses are logged.
+ */
 function protocols(): string[] {
   const token = storedToken();
   return ["capstan", ...(token === undefined ? [] : [`bearer.${token}`])];

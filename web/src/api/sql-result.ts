@@ -1,9 +1,8 @@
 /**
- * A result of `/api/v1/sql` as it arrives: a line that describes the columns, a line a row, a last line
- * with a summary or an error. Pure.
- *
- *   1  At most `rowsKeptMax` rows are kept; the others are only counted, so memory is bounded.
- *   2  Numbers that a double cannot hold keep their digits, as text.
+ * A result of `/api/v1/sql` as it arrives: a line for the columns, a line for each row, and a last
+ * line with a summary or an error. Pure.
+ * At most `rowsKeptMax` rows are kept; the others are only counted, so memory is bounded. Numbers
+ * that a double cannot hold keep their digits, as text.
  */
 export interface Column {
   readonly name: string;
@@ -39,7 +38,7 @@ export class SqlResultReader {
     for (const line of lines) this.#take(line);
   }
 
-  /** The stream is over. One without a summary was cut off, which must not look like a result. */
+  /** Ends the stream. One without a summary was cut off, which must not look like a result. */
   end(): void {
     if (this.#rest !== "") this.#take(this.#rest);
     this.#rest = "";
@@ -76,7 +75,7 @@ interface ResultLine {
   readonly error?: SqlFailure;
 }
 
-/** Types do not know the reviver's third argument yet; browsers without it lose digits, no more. */
+/** TypeScript lacks the reviver's third argument; browsers without it only lose digits. */
 type SourceReviver = (
   key: string,
   value: unknown,

@@ -1,10 +1,9 @@
 /**
- * The SQL box's one query at a time. It lives outside of the page, so that a result is still there when
- * somebody comes back from another page.
- *
- *   1  One query at a time: `run` while one is running is refused.
- *   2  Cancelling closes the connection, which is what tells the coordinator.
- *   3  Listeners hear of progress at most ten times a second, however fast rows arrive.
+ * The query of the SQL box. It is kept outside of the page, so that its result survives a visit to
+ * another page.
+ * There is one query at a time: `run` is refused while one runs. Cancelling closes the connection,
+ * which the coordinator notices. Listeners are called at most ten times a second, however fast rows
+ * arrive.
  */
 import { createContext, useContext, useSyncExternalStore } from "react";
 import { ApiError, request } from "./http.ts";
@@ -34,7 +33,7 @@ const idle: SqlRun = {
 const progressMs = 100;
 
 export class SqlSession {
-  /** What is in the box, kept for the same reason as the result. */
+  /** The text in the box, kept for the same reason as the result. */
   #draft = "";
   #run = idle;
   #abort: AbortController | undefined;
@@ -59,7 +58,7 @@ export class SqlSession {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Never rejects: what went wrong is in the run. */
+  /** Never rejects: the run has the error. */
   async run(sql: string): Promise<void> {
     if (this.#run.status === "running") return;
     const abort = new AbortController();
@@ -77,7 +76,7 @@ export class SqlSession {
         workerId: reader.summary?.worker_id ?? undefined,
         failure,
       });
-    // Somebody may also cancel it elsewhere: in the table of queries, or from a terminal.
+    // The query may also be cancelled elsewhere: in the table of queries, or from a terminal.
     const publishFailure = (failure: SqlFailure): void =>
       failure.code === "cancelled" ? publish("cancelled") : publish("failed", failure);
     const progress = setInterval(() => publish("running"), progressMs);

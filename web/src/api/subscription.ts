@@ -1,9 +1,8 @@
 /**
- * A stream of events, kept open by a link: over a WebSocket, of which a browser allows many more
- * than the six HTTP connections that all tabs share. Where none can be opened (a proxy that knows
- * no WebSockets) the same address is asked every `pollMs` for its first event, the state of now, and
- * the connection is closed again: streams that stay open would leave none for the fourth tab.
- * A WebSocket is tried again every `pollingMs`.
+ * A stream of events that a link keeps open over a WebSocket, because all tabs share six HTTP
+ * connections. Where WebSockets fail (some proxies), the same address is polled every `pollMs` for
+ * its first event, the current state, and the connection is closed again: open streams would leave
+ * none for the fourth tab. A WebSocket is tried again every `pollingMs`.
  */
 import { ApiError, request } from "./http.ts";
 import { type Dialled, Link, type LinkOptions } from "./link.ts";
@@ -11,14 +10,14 @@ import { followSocket, type SocketEnd } from "./socket.ts";
 import { type SseEvent, SseParser } from "./sse.ts";
 
 export interface SubscriptionOptions extends Omit<LinkOptions, "dial"> {
-  /** Asked before every dial, so that it can name the last revision seen. */
+  /** Called before every dial, so that it can name the last revision seen. */
   readonly path: () => string;
   readonly onEvent: (event: SseEvent) => void;
 }
 
 const pollMs = 2_000;
 const pollingMs = 30_000;
-/** Of the whole tab: what one subscription learnt the others need not try. */
+/** Shared by all subscriptions of the tab: if one has to poll, all do. */
 let pollingUntilMs = 0;
 
 export class Subscription extends Link {
@@ -35,13 +34,14 @@ async function readEvents(options: SubscriptionOptions, dialled: Dialled): Promi
 }
 
 /**
- * Returns where HTTP is answered and WebSockets are not. A coordinator that was away, and came back
- * between the two, says nothing of WebSockets: so they are tried once more.
+ * Returns when HTTP is answered and WebSockets are not. They are tried twice, because a coordinator
+ * may have come back between the two requests.
  */
 async function trySockets(options: SubscriptionOptions, dialled: Dialled): Promise<void> {
   const ended = new Error("The stream ended.");
   if ((await readSocket(options, dialled)).wasOpen) throw ended;
-  await readFirst(stateAddress(options.path()), dialled.signal); // A refusal has its status there.
+  // Over HTTP a refusal has its status.
+  await readFirst(stateAddress(options.path()), dialled.signal);
   if ((await readSocket(options, dialled)).wasOpen) throw ended;
   pollingUntilMs = Date.now() + pollingMs;
 }
@@ -66,7 +66,7 @@ async function readSocket(
   });
 }
 
-/** Until it is time to try a WebSocket again. */
+/** Polls until it is time to try a WebSocket again. */
 async function poll(
   { path, onEvent }: SubscriptionOptions,
   { signal, opened, heard }: Dialled,
@@ -95,7 +95,7 @@ interface Refusal {
   readonly hint?: string;
 }
 
-/** From a revision on there would be nothing to read until something changes. */
+/** Drops the revision: with one, there would be no event until something changes. */
 function stateAddress(path: string): string {
   const { pathname, searchParams } = new URL(path, window.location.href);
   searchParams.delete("revision");

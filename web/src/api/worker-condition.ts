@@ -1,7 +1,9 @@
-/** One word for how a worker is, from its state and its admission flags. Used by every page. */
+/**
+ * One word for a worker's condition, from its state and its admission flags. Used by every page.
+ */
 import type { Worker } from "./gen/types.ts";
 
-/** A worker as the store has it. */
+/** A worker as stored. */
 export type WorkerRow = Omit<Worker, "live">;
 
 export type Condition = "active" | "draining" | "unreachable";

@@ -1,4 +1,4 @@
-/** What a person can do to the cluster from here. Each outcome is told in a toast. */
+/** What a user can do to the cluster. A toast reports each outcome. */
 import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
 import { request } from "../api/http.ts";
 import { toastDone, toastFailed } from "./toasts.tsx";

@@ -1,4 +1,4 @@
-/** Tells screen readers what others see happen: workers changing, the connection coming and going. */
+/** Tells screen readers what is visible to others: changes of workers and of the connection. */
 import { VisuallyHidden } from "@mantine/core";
 import { useClusterState } from "../api/cluster.ts";
 import { isLost } from "./connection.tsx";

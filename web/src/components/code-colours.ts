@@ -1,4 +1,4 @@
-/** Which part of a text has which colour; `code-editor.css` has the colours. */
+/** The classes of syntax parts; `code-editor.css` has their colours. */
 import { HighlightStyle } from "@codemirror/language";
 import { tags } from "@lezer/highlight";
 

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it; remembered in this browser. */
+/** Light, dark, or the system's scheme; remembered in this browser. */
 import {
   type MantineColorScheme,
   SegmentedControl,

@@ -1,19 +1,18 @@
-/** Nothing that cannot be taken back happens before somebody has read what it means. */
+/** Asks before an action that cannot be undone, and explains what it means. */
 import { Button, Group, Modal, Text } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 
 export interface Question {
   readonly title: string;
-  /** What it means. */
   readonly consequence: ReactNode;
   readonly verb: string;
-  /** Something is lost by it. */
+  /** Whether the action loses something. */
   readonly destroys?: boolean;
   readonly keep?: string;
 }
 
 interface ConfirmDialogProps {
-  /** `undefined`: nothing is asked. */
+  /** Undefined when the dialog is closed. */
   readonly question: Question | undefined;
   readonly isPending: boolean;
   readonly onConfirm: () => void;

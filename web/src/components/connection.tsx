@@ -1,15 +1,15 @@
-/** Whether what is shown is current. */
+/** Shows whether the data are current. */
 import { Button } from "@mantine/core";
 import { IconBroadcast, IconLoader2, IconPlugConnectedX } from "@tabler/icons-react";
 import { useCluster, useClusterState } from "../api/cluster.ts";
 import type { ClusterState } from "../api/cluster-state.ts";
 
-/** Either stream is down: rows or numbers may be out of date. */
+/** Whether either stream is down, so that rows or numbers may be out of date. */
 export function isLost(state: ClusterState): boolean {
   return state.liveLink.kind === "lost" || state.watchLink.kind === "lost";
 }
 
-/** The class for whatever shows the cluster's data. */
+/** The class of everything that shows the cluster's data. */
 export function useStaleClass(): string {
   return useClusterState(isLost) ? "stale" : "";
 }

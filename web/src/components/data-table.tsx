@@ -1,6 +1,6 @@
 /**
- * Every table of the dashboard: a heading that may sort, a row for each thing, and instead of rows
- * why there are none. Columns with `from-sm`, `from-md` or `from-lg` are left out in narrower windows.
+ * The table of the dashboard: headings that may sort, a row for each item, or the reason why there
+ * are none. Columns with `from-sm`, `from-md` or `from-lg` are hidden in narrower windows.
  */
 import { Button, Skeleton, VisuallyHidden } from "@mantine/core";
 import { IconChevronDown, IconChevronUp } from "@tabler/icons-react";
@@ -11,15 +11,15 @@ import { Unreadable } from "./empty.tsx";
 export interface Column<Row, Key extends string = never> {
   readonly title: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Of the heading and of every cell. */
+  /** The class of the heading and of every cell. */
   readonly className?: string;
-  /** Of a cell alone, by what is in it. */
+  /** The class of a single cell, by its row. */
   readonly tone?: (row: Row) => string;
-  /** Said when somebody points at the heading. */
+  /** The tooltip of the heading. */
   readonly hint?: string;
   /** Only screen readers hear the title. */
   readonly isTitleHidden?: boolean;
-  /** Without it the column does not sort. */
+  /** Absent when the column does not sort. */
   readonly sort?: Key;
 }
 
@@ -34,20 +34,20 @@ type RowAttributes = HTMLAttributes<HTMLTableRowElement> &
 interface DataTableProps<Row, Key extends string> {
   readonly label: string;
   readonly columns: readonly Column<Row, Key>[];
-  /** `undefined`: not read yet, or unreadable for `error`. */
+  /** Undefined until they are read, or when `error` prevented it. */
   readonly rows: readonly Row[] | undefined;
   readonly rowKey: (row: Row, index: number) => string | number;
   readonly error?: Error | null;
   /** Why there are no rows, and what to do. */
   readonly empty?: ReactNode;
-  /** What is shown is of the request before. */
+  /** Whether the rows are of the previous request. */
   readonly isStale?: boolean;
   readonly view?: Sorting<Key>;
   readonly onView?: (change: Sorting<Key>) => void;
   readonly rowProps?: (row: Row) => RowAttributes;
-  /** A second line, over all columns. */
+  /** A second line below the row, over all columns. */
   readonly detail?: (row: Row) => ReactNode;
-  /** Absent where there are no more rows. */
+  /** Absent when there are no more rows. */
   readonly more?: More | false;
 }
 
@@ -104,7 +104,7 @@ interface SortHeadingProps<Row, Key extends string> {
   readonly onView: (change: Sorting<Key>) => void;
 }
 
-/** A second click turns the order round. */
+/** A second click reverses the order. */
 function SortHeading<Row, Key extends string>({
   column,
   view,
@@ -176,7 +176,7 @@ export function Loading({ label }: { readonly label: string }) {
   );
 }
 
-/** A card while its list is read, or could not be. */
+/** A card while its list is loading, or could not be read. */
 export function Waiting({
   label,
   error,

@@ -21,7 +21,7 @@ export function Empty({ icon: Icon, title, children }: EmptyProps) {
   );
 }
 
-/** A filter that nothing passes. */
+/** Shown when nothing matches a filter. */
 export function NoMatch({
   what,
   count,
@@ -43,13 +43,13 @@ export function NoMatch({
 interface UnreadableProps {
   readonly what: string;
   readonly error: Error;
-  /** Why one thing may be absent, where that is an answer. */
+  /** Why a single item may be absent; shown for status 404. */
   readonly gone?: string;
-  /** Where its like are listed. */
+  /** A link to the list of such items. */
   readonly back?: { readonly to: string; readonly text: string };
 }
 
-/** `what` could not be read from the API, with its reason. */
+/** Shown when `what` could not be read from the API, with the reason. */
 export function Unreadable({ what, error, gone, back }: UnreadableProps) {
   const { status, hint } = error instanceof ApiError ? error : { status: 0, hint: undefined };
   const isGone = status === 404 && gone !== undefined;

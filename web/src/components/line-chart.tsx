@@ -1,4 +1,4 @@
-/** Lines over one scale, with their names and what they are where the pointer is. */
+/** Lines over one scale, with their names and their values at the pointer. */
 import { useMemo, useState } from "react";
 import type uPlot from "uplot";
 import { Plot } from "./plot.tsx";
@@ -18,14 +18,14 @@ interface LineChartProps {
   readonly x: readonly number[];
   readonly lines: readonly Line[];
   readonly formatX: (value: number) => string;
-  /** Of the axis, where it says less than the pointer does. */
+  /** The format of the axis, when it is shorter than that at the pointer. */
   readonly formatTickX?: (value: number) => string;
   readonly formatY: (value: number) => string;
   readonly height?: number;
   readonly isLogarithmicX?: boolean;
-  /** From the least that was measured instead of from zero. */
+  /** Starts at the smallest value instead of zero. */
   readonly isLogarithmicY?: boolean;
-  /** Where x begins to count; what is before has another ground. */
+  /** Where x begins to count; the part before is shaded. */
   readonly shadedUntil?: number | undefined;
   readonly shadedName?: string;
 }
@@ -131,7 +131,7 @@ function optionsOf(
   };
 }
 
-/** Of a logarithmic axis only some places have a label. */
+/** A logarithmic axis labels only some ticks. */
 function labelOf(value: number | null, format: (value: number) => string): string {
   return value === null ? "" : format(value);
 }
@@ -140,7 +140,7 @@ function fromZero(_plot: uPlot, _min: number, max: number): uPlot.Range.MinMax {
   return [0, max > 0 ? max * 1.08 : 1];
 }
 
-/** From one round number to another; nothing, or one value alone, has a range, too. */
+/** Rounds both ends. Without values, or with a single one, the range is still not empty. */
 export function logarithmicRange(_plot: uPlot, min: number, max: number): uPlot.Range.MinMax {
   if (!(min > 0) || !(max > 0)) return [0.1, 10];
   const low = roundDown(min);
@@ -148,7 +148,7 @@ export function logarithmicRange(_plot: uPlot, min: number, max: number): uPlot.
   return [low, high > low ? high : low * 10];
 }
 
-/** To 1, 2 or 5 of its power of ten. */
+/** Rounds down to 1, 2 or 5 times a power of ten. */
 function roundDown(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
   return (value >= 5 * power ? 5 : value >= 2 * power ? 2 : 1) * power;

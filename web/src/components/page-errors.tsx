@@ -1,4 +1,4 @@
-/** What is shown instead of a page. */
+/** Shown instead of a page. */
 import { Anchor, Button } from "@mantine/core";
 import { IconAlertTriangle, IconMap2 } from "@tabler/icons-react";
 import { Link, useRouteError } from "react-router";

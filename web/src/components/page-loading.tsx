@@ -1,4 +1,4 @@
-/** While a page's code is on its way. */
+/** Shown while a page's code is loading. */
 import { Loader } from "@mantine/core";
 
 export function PageLoading() {

@@ -1,7 +1,9 @@
-/** What all charts over time have in common. */
+/** What all charts over time share. */
 import type uPlot from "uplot";
 
-/** For each distance between two ticks: the label, and what is added where a year or a day begins. 24 hours a day. */
+/**
+ * For each tick distance: the label, and what is added where a year or a day begins. Uses 24 hours.
+ */
 export const timeLabels: uPlot.Axis.Values = [
   [31_536_000, "{YYYY}", null, null, null, null, null, null, 1],
   [2_419_200, "{MMM}", "\n{YYYY}", null, null, null, null, null, 1],
@@ -21,10 +23,10 @@ export const timeLabels: uPlot.Axis.Values = [
   ],
 ];
 
-/** Of an axis with labels of one line. */
+/** The height of an axis with one line of labels, in pixels. */
 export const axisHeight = 32;
 
-/** In the colours of the scheme that is shown. */
+/** Uses the colours of the current scheme. */
 export function axisStyle(
   host: HTMLElement,
 ): Required<Pick<uPlot.Axis, "stroke" | "grid" | "ticks" | "font">> {
@@ -38,7 +40,7 @@ export function axisStyle(
   };
 }
 
-/** Told apart in both schemes, and by most who do not see all colours. */
+/** Distinguishable in both schemes, and by most people with colour blindness. */
 const palette = [
   "#2497aa",
   "#d9822b",
@@ -58,7 +60,7 @@ export function seriesColour(index: number): string {
 
 const shortUnits = ["", "k", "M", "G", "T", "P"];
 
-/** As few characters as say it: 1.2k. */
+/** The shortest text: 1.2k. */
 export function axisValue(value: number): string {
   let size = Math.abs(value);
   let unit = 0;

@@ -1,21 +1,24 @@
-/** A uPlot chart as wide as its place, in the colours of the scheme that is shown. */
+/** A uPlot chart as wide as its container, in the colours of the current scheme. */
 import { useComputedColorScheme } from "@mantine/core";
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 interface PlotProps {
-  /** What it shows, in words: it is an image for those who do not see it. */
+  /** Describes the chart for screen readers. */
   readonly label: string;
   readonly height: number;
   readonly data: uPlot.AlignedData;
-  /** Read when the chart is made: when `version` or the colours change. Data are set without making it anew. */
+  /**
+   * Read when the chart is created, which is when `version` or the colours change. New data need no
+   * new chart.
+   */
   readonly options: (host: HTMLElement) => Omit<uPlot.Options, "width" | "height">;
   readonly version?: string;
-  /** What of x is shown; without it, all of the data. */
+  /** The visible range of x; absent to show all data. */
   readonly min?: number | undefined;
   readonly max?: number | undefined;
-  /** Series that are not drawn, counted from 0. */
+  /** The indexes of series that are not drawn, from 0. */
   readonly hidden?: ReadonlySet<number>;
   readonly className?: string;
 }

@@ -1,4 +1,4 @@
-/** The field that filters a list; `/` goes to it. */
+/** The field that filters a list; the key `/` focuses it. */
 import { TextInput } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 

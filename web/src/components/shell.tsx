@@ -104,7 +104,10 @@ function focusMainField(): void {
   document.querySelector<HTMLElement>("[data-main-field]")?.focus();
 }
 
-/** Names the page in the title, and moves the focus to it: a screen reader then reads on from there. */
+/**
+ * Puts the page's name into the title, and focuses the page, so that a screen reader continues
+ * there.
+ */
 function useArrival(main: RefObject<HTMLElement | null>, closeNav: () => void): void {
   const { pathname } = useLocation();
   const page = pages.find(({ path }) => matchPath(path, pathname) !== null);

@@ -1,9 +1,11 @@
-/** Keys that work anywhere on a page: single ones (`?`) and sequences (`g w`). Never while somebody types. */
+/**
+ * Keys that work anywhere on a page, except while typing: single ones (`?`) and sequences (`g w`).
+ */
 import { Kbd, Modal, Table } from "@mantine/core";
 import { useEffect, useEffectEvent } from "react";
 
 export interface Shortcut {
-  /** Keys with spaces between them, as `KeyboardEvent.key` has them. */
+  /** Keys separated by spaces, with the names of `KeyboardEvent.key`. */
   readonly keys: string;
   readonly does: string;
   readonly run: () => void;
@@ -34,7 +36,7 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   }, []);
 }
 
-/** Typing in a field, or answering a dialog. */
+/** Whether the user types in a field, or a dialog is open. */
 function isBusy(target: EventTarget | null): boolean {
   if (document.querySelector('[role="dialog"]') !== null) return true;
   if (!(target instanceof HTMLElement)) return false;

@@ -4,7 +4,7 @@ export type SortValue = string | number | null | undefined;
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** What is not known comes last, in either direction. */
+/** Unknown values come last, in either direction. */
 export function compareValues(a: SortValue, b: SortValue, descending: boolean): number {
   const left = a ?? undefined;
   const right = b ?? undefined;
@@ -18,7 +18,7 @@ export function compareValues(a: SortValue, b: SortValue, descending: boolean): 
   return descending ? -ascending : ascending;
 }
 
-/** Numbers in names count as numbers: worker-2 is before worker-10. */
+/** Compares numbers in names as numbers: worker-2 is before worker-10. */
 export function compareNames(a: string, b: string): number {
   return collator.compare(a, b);
 }

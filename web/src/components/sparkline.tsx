@@ -1,9 +1,9 @@
-/** The last seconds of a number as a line, newest at the right. Its words are for those who cannot see it. */
+/** The last seconds of a number as a line, newest at the right, with a text for screen readers. */
 interface SparklineProps {
   readonly samples: readonly number[];
-  /** How many samples fill the width; fewer start further right. */
+  /** The number of samples that fill the width; fewer start further right. */
   readonly samplesMax: number;
-  /** The top of the picture; larger samples raise it. */
+  /** The value at the top; larger samples raise it. */
   readonly top: number;
   readonly label: string;
   readonly height?: number;

@@ -1,11 +1,11 @@
-/** The rows of a result that were kept, under their columns' names and types. */
+/** The kept rows of a result, under the names and types of their columns. */
 import { memo } from "react";
 import "./sql-result.css";
 import type { Cell, Column } from "../api/sql-result.ts";
 import type { SqlRun } from "../api/sql-session.ts";
 import { formatCount } from "../format.ts";
 
-/** DuckDB's names; a list of numbers or an INTERVAL is none. */
+/** DuckDB's numeric types. A list of numbers or an INTERVAL does not count. */
 const numeric = /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL\(\d+,\d+\)|BIGNUM)$/;
 
 type Result = Pick<SqlRun, "columns" | "rows" | "rowCount">;
@@ -42,7 +42,7 @@ export function SqlResultTable({ run }: { readonly run: Result }) {
 }
 
 interface RowsProps extends Pick<SqlRun, "columns" | "rows"> {
-  /** Rows are only ever added, so their number tells whether they changed. */
+  /** Rows are only added, so their number shows whether they changed. */
   readonly count: number;
 }
 

@@ -1,4 +1,4 @@
-/** A state as a sign and a word: the colour repeats what both say. */
+/** A state as a sign and a word; the colour only repeats it. */
 import {
   IconBan,
   IconCircleCheck,

@@ -1,4 +1,7 @@
-/** Short messages about what somebody just did. Errors stay longer, and screen readers hear them at once. */
+/**
+ * Short messages about the user's last action. Errors stay longer, and screen readers announce them
+ * at once.
+ */
 import { type NotificationData, notifications } from "@mantine/notifications";
 import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
 import { ApiError } from "../api/http.ts";

@@ -1,4 +1,7 @@
-/** Asks for a token when the API wants one, or when somebody has a better one. It is kept for this tab only. */
+/**
+ * Asks for a token when the API needs one, or when the user wants another one. It is kept for this
+ * tab only.
+ */
 import { Button, Group, Modal, PasswordInput, Text } from "@mantine/core";
 import { type SyntheticEvent, useState } from "react";
 import { useCluster, useClusterState } from "../api/cluster.ts";
@@ -46,7 +49,7 @@ export function TokenPrompt() {
   );
 }
 
-/** Only where tokens are in use. */
+/** Shown only where tokens are in use. */
 export function ChangeTokenButton() {
   const cluster = useCluster();
   const open = useClusterState((state) => state.liveLink.kind === "open");

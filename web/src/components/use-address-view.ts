@@ -2,8 +2,8 @@ import { useState } from "react";
 import { useSearchParams } from "react-router";
 
 /**
- * What a list shows, kept in the address, so that it can be kept and shared. Fields show a copy: the
- * router changes the address a moment later, and quick typing must not lose letters.
+ * A list's view, kept in the address, so that it can be bookmarked and shared. Fields show a copy:
+ * the router changes the address a moment later, and fast typing must not lose letters.
  */
 export function useAddressView<View extends object>(
   viewOf: (search: URLSearchParams) => View,

@@ -1,6 +1,6 @@
 /**
- * The dashboard's pages. A new one is a line here and a folder beside: navigation, shortcuts and routes
- * follow, and its code is loaded when somebody goes there.
+ * The dashboard's pages. To add one, add a line here and a folder beside it: navigation, shortcuts
+ * and routes follow, and its code is loaded on the first visit.
  */
 import {
   IconChartLine,
@@ -14,7 +14,7 @@ import type { ComponentType } from "react";
 export interface Page {
   readonly title: string;
   readonly href: string;
-  /** What the router matches; parameters come after `href`. */
+  /** The router's pattern; parameters come after `href`. */
   readonly path: string;
   readonly keys: string;
   readonly icon: ComponentType<{ size?: number; stroke?: number }>;

@@ -48,7 +48,7 @@ const gray: MantineColorsTuple = [
   "#1d252d",
 ];
 
-/** What modals and drawers have in common. */
+/** What modals and drawers share. */
 const dialogProps = {
   overlayProps: { backgroundOpacity: 0.4 },
   closeButtonProps: { "aria-label": "Close" },
@@ -135,5 +135,5 @@ export const cssVariables: CSSVariablesResolver = () => ({
   },
 });
 
-/** The key is also read by `public/color-scheme.js`, before anything is painted. */
+/** `public/color-scheme.js` reads the same key before anything is painted. */
 export const colorSchemeManager = localStorageColorSchemeManager({ key: "capstan-color-scheme" });

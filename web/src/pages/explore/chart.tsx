@@ -1,7 +1,6 @@
 /**
- * Series over time. Dragging across it asks for that time; the legend says what is what, and hides
- * and shows. The pointer, or the arrow keys, choose a time: what every series is then is beside it
- * and in the legend.
+ * Series over time. Dragging selects a time range; clicks in the legend hide and show series. The
+ * pointer or the arrow keys choose a time, whose values are shown beside it and in the legend.
  */
 import { type KeyboardEvent, useMemo, useRef, useState } from "react";
 import type uPlot from "uplot";
@@ -23,7 +22,7 @@ interface ChartProps {
 const drawnMax = 100;
 const readMax = 10;
 
-/** A time that somebody looks at. */
+/** The time under the pointer. */
 interface Cursor {
   readonly index: number;
   /** From the chart's left, in pixels. */
@@ -46,7 +45,10 @@ export function Chart({ query, series, startMs, endMs, stepMs, onZoom }: ChartPr
     [drawn, hidden],
   );
 
-  /** One click shows a series alone, the next one all again; with a modifier it toggles that one. */
+  /**
+   * One click shows a series alone, the next shows all again; with a modifier it toggles that
+   * series.
+   */
   const choose = (key: string, toggles: boolean): void => {
     setHidden((before) => {
       if (toggles) return before.symmetricDifference(new Set([key]));
@@ -145,7 +147,7 @@ interface ReadoutProps {
   }[];
 }
 
-/** The time and the largest values at it. */
+/** Shows the time and the largest values at it. */
 function Readout({ cursor, seconds, unit, rows }: ReadoutProps) {
   const shown = rows.toSorted((a, b) => b.value - a.value).slice(0, readMax);
   return (

@@ -1,4 +1,7 @@
-/** How a query was answered: its leaves, who computed them from what, and where the time went. */
+/**
+ * How a query was answered: its leaves, which workers computed them from what, and where the time
+ * went.
+ */
 import { type Column, DataTable } from "../../components/data-table.tsx";
 import { formatBytes, formatCount, formatDuration, plural, unknown } from "../../format.ts";
 import type { LeafSummary, QuerySummary } from "./query-summary.ts";

@@ -1,4 +1,4 @@
-/** Ask with PromQL: expressions, and their results as charts, tables, or an account of how they were found. */
+/** PromQL expressions, with their results as charts, tables, or an explanation. */
 import { Button, SegmentedControl, Title } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useCallback, useEffect, useState } from "react";

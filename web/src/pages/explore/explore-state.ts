@@ -1,16 +1,17 @@
 /**
- * What the page asks, as its address says it: `?q=up&q=rate(x[5m])&range=1h&end=1700000000&step=30s&view=table`. So every
- * view can be sent to somebody, and the browser's back button undoes.
+ * The page's state in its address:
+ * `?q=up&q=rate(x[5m])&range=1h&end=1700000000&step=30s&view=table`. So every view can be shared,
+ * and the browser's back button undoes.
  */
 export type View = "chart" | "table" | "explain";
 
 export interface ExploreState {
-  /** One at least, maybe empty. */
+  /** At least one query, which may be empty. */
   readonly queries: readonly string[];
   readonly rangeMs: number;
-  /** Absent: now, whenever that is. */
+  /** Undefined for the current time. */
   readonly endMs: number | undefined;
-  /** Absent: chosen by the range and the width. */
+  /** Undefined when the range and the width decide. */
   readonly stepMs: number | undefined;
   readonly view: View;
 }
@@ -25,7 +26,7 @@ export const defaultState: ExploreState = {
 
 const views: readonly View[] = ["chart", "table", "explain"];
 
-/** A `Date` can be a little further from 1970 than this, in either direction. */
+/** A little less than the maximum of a `Date`, in either direction. */
 const timeMsMax = 8_000_000_000_000_000;
 
 export function parseState(params: URLSearchParams): ExploreState {
@@ -63,7 +64,7 @@ const units: readonly (readonly [unit: string, ms: number])[] = [
   ["ms", 1],
 ];
 
-/** `1h30m`; `undefined` for what is none, or is not above zero. */
+/** Parses `1h30m`. Returns undefined for other texts, and for zero. */
 export function parseDuration(text: string): number | undefined {
   if (!/^(\d+(ms|[smhdwy]))+$/.test(text)) return undefined;
   let total = 0;
@@ -91,7 +92,7 @@ const niceStepsMs = [
   1_800_000, 3_600_000, 7_200_000, 14_400_000, 43_200_000, 86_400_000,
 ];
 
-/** About a point for every four pixels, never more than the API takes. */
+/** About one point for every four pixels, within the API's limit. */
 export function chooseStepMs(rangeMs: number, widthPixels: number): number {
   const wanted = rangeMs / Math.max(60, Math.min(2_000, widthPixels / 4));
   return niceStepsMs.find((step) => step >= wanted) ?? Math.ceil(wanted / 86_400_000) * 86_400_000;

@@ -1,4 +1,4 @@
-/** PromQL with completion, colours and marks under what is wrong. */
+/** A PromQL editor with completion, colours and marks under errors. */
 import { autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
 import {
   defaultKeymap,
@@ -21,7 +21,7 @@ interface PromqlEditorProps {
   readonly label: string;
   readonly onChange: (value: string) => void;
   readonly onRun: (value: string) => void;
-  /** What the API said of the query, e.g. `1:5: parse error: …`. */
+  /** The API's error for the query, such as `1:5: parse error: …`. */
   readonly error: string | undefined;
 }
 
@@ -37,13 +37,13 @@ function runKeys(run: (view: EditorView) => boolean) {
   );
 }
 
-/** Shortcuts act again once nobody types. */
+/** Leaves the editor, so that shortcuts work again. */
 function leave(view: EditorView): boolean {
   view.contentDOM.blur();
   return true;
 }
 
-/** With the page's token, and without an address beyond its own coordinator. */
+/** Uses the page's token, and only addresses of its own coordinator. */
 const fetchWithToken: typeof fetch = (input, init) => request(String(input), init);
 
 function promqlExtension(): PromQLExtension {
@@ -52,7 +52,7 @@ function promqlExtension(): PromQLExtension {
       url: window.location.origin,
       fetchFn: fetchWithToken,
       httpMethod: "GET",
-      httpErrorHandler: () => undefined, // Completion without names is still completion.
+      httpErrorHandler: () => undefined, // Completion works without names, too.
       cache: { maxAge: 30_000 },
     },
   });
@@ -69,8 +69,8 @@ const failure = StateField.define<string | undefined>({
 });
 
 /**
- * What the API found, beside what the extension's own linter finds: set from outside, that one
- * would overwrite it when it comes.
+ * The API's errors, as a linter of their own: the extension's linter would overwrite errors that
+ * are set from outside.
  */
 const failureMarks = linter((view) => diagnosticsOf(view, view.state.field(failure)), {
   needsRefresh: ({ startState, state }) => startState.field(failure) !== state.field(failure),
@@ -140,7 +140,7 @@ export function PromqlEditor({ value, label, onChange, onRun, error }: PromqlEdi
   return <div ref={host} className="ql-editor" />;
 }
 
-/** The API counts bytes from 1; the editor characters from 0. */
+/** The API counts bytes from 1; the editor counts characters from 0. */
 function diagnosticsOf(view: EditorView, error: string | undefined): Diagnostic[] {
   const place = /(\d+):(\d+): parse error: (.*)/s.exec(error ?? "");
   if (place === null) return [];

@@ -1,4 +1,6 @@
-/** A query's result as it arrives: parts in the order of time, each with the series that have points in it. */
+/**
+ * A query's result as it arrives: parts in time order, each with the series that have points in it.
+ */
 export interface HistogramValue {
   readonly count: string;
   readonly sum: string;
@@ -21,14 +23,14 @@ export interface ResultPart {
 }
 
 export interface ResultSeries {
-  /** The same for the same labels, in whatever part they come. */
+  /** The same for the same labels in every part. */
   readonly key: string;
   readonly metric: Readonly<Record<string, string>>;
   readonly values: Point[];
   readonly histograms: HistogramPoint[];
 }
 
-/** When a query is asked for. */
+/** The time of an instant query, or the range of a range query. */
 export type QueryTime =
   | { readonly kind: "instant"; readonly timeMs: number }
   | {
@@ -39,13 +41,13 @@ export type QueryTime =
     };
 
 export interface PromqlResult {
-  /** What it was asked for. By the time it is drawn, the page may ask for something else. */
+  /** The requested time. The page may ask for another one before this result is drawn. */
   readonly at: QueryTime;
   readonly resultType: ResultPart["resultType"];
   readonly series: readonly ResultSeries[];
 }
 
-/** A scalar is a series without labels; a string a value of one. */
+/** A scalar becomes a series without labels, and a string becomes its value. */
 export class ResultReader {
   #resultType: ResultPart["resultType"] = "matrix";
   readonly #series = new Map<string, ResultSeries>();
@@ -84,7 +86,7 @@ export class ResultReader {
   }
 }
 
-/** As Prometheus writes it: the name, then the other labels in braces. */
+/** Prometheus's format: the name, then the other labels in braces. */
 export function seriesText(metric: Readonly<Record<string, string>>): string {
   const { __name__: name = "", ...labels } = metric;
   const plain = /^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name);
@@ -97,7 +99,10 @@ export function seriesText(metric: Readonly<Record<string, string>>): string {
   return `${plain ? name : ""}{${pairs.join(", ")}}`;
 }
 
-/** Columns as the chart takes them: the times of all series, then each series' values at those, `null` where it has none. */
+/**
+ * The chart's columns: the times of all series, then each series' values at those times, `null`
+ * when absent.
+ */
 export function chartColumns(
   series: readonly ResultSeries[],
   stepMs: number,

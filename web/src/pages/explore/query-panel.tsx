@@ -1,4 +1,4 @@
-/** One query: its editor, and its result as the page shows results now. */
+/** One query: its editor, and its result in the page's current view. */
 import { ActionIcon, Button, Loader, Tooltip } from "@mantine/core";
 import { IconChartLine, IconPlayerPlay, IconPlayerStop, IconX } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
@@ -17,12 +17,15 @@ interface QueryPanelProps {
   readonly index: number;
   readonly state: ExploreState;
   readonly nowMs: () => number;
-  /** Grows when every panel is to ask anew. */
+  /** Increases when every panel has to run again. */
   readonly turn: number;
-  /** Grows when every panel is to ask anew that is not asking already: what takes longer than that would never end. */
+  /**
+   * Increases when every idle panel has to run again. Panels that still run are left alone: a query
+   * that takes longer than the interval would never end.
+   */
   readonly refresh: number;
   readonly onQuery: (query: string) => void;
-  /** Absent: it is the only one. */
+  /** Undefined when it is the only panel. */
   readonly onRemove: (() => void) | undefined;
   readonly onZoom: (startMs: number, endMs: number) => void;
 }
@@ -151,7 +154,8 @@ function Result({
     );
   }
   const fits = (result.at.kind === "instant") === (state.view === "table");
-  if (!fits && run.status === "running") return null; // The view changed: its result is on its way.
+  // The view changed, and its result is loading.
+  if (!fits && run.status === "running") return null;
   if (state.view === "explain") {
     return summary === undefined ? null : <ExplainView summary={summary} />;
   }

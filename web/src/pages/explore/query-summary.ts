@@ -1,4 +1,4 @@
-/** What `/api/v1/query_stream` says of a query at its end. */
+/** The last part of a `/api/v1/query_stream` answer: facts about the query. */
 export interface LeafSummary {
   readonly text: string;
   readonly output: "raw" | "steps" | "partials";

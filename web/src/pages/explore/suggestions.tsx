@@ -1,4 +1,4 @@
-/** For somebody who has not asked anything yet: what Capstan's own metrics can tell. */
+/** Examples over Capstan's own metrics, shown before the first query. */
 import { Card } from "../../components/card.tsx";
 
 const suggestions = [

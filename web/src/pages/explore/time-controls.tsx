@@ -1,4 +1,4 @@
-/** Which time is looked at, how finely, and how often anew. */
+/** Controls for the time range, the step and the refresh interval. */
 import {
   ActionIcon,
   Button,
@@ -161,7 +161,7 @@ function CustomRange({ startMs, endMs, onChoose }: CustomRangeProps) {
   );
 }
 
-/** Of this browser's time zone, as `datetime-local` takes it. */
+/** The local time in the format of `datetime-local`. */
 function localTime(atMs: number): string {
   const local = new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000);
   return local.toISOString().slice(0, 19);

@@ -1,6 +1,6 @@
 /**
- * The unit of an expression's values, as far as the names in it say: `_bytes`, `_seconds`,
- * `_ratio`, `_percent`, and a rate of each. Where that is not certain there is none. Pure.
+ * The unit of an expression's values, from the names in it: `_bytes`, `_seconds`, `_ratio`,
+ * `_percent`, and a rate of each. An uncertain unit counts as none. Pure.
  */
 import type { SyntaxNode } from "@lezer/common";
 import { parser } from "@prometheus-io/lezer-promql";
@@ -14,7 +14,7 @@ export interface Unit {
 export const plain: Unit = { of: "number", isPerSecond: false };
 
 const rates = new Set(["rate", "irate", "deriv"]);
-/** What they give has the unit of what a histogram counted, also where that is a rate. */
+/** Their results have the unit of the histogram's observations, even for a rate. */
 const ofHistograms = new Set(["histogram_quantile", "histogram_avg", "histogram_stddev"]);
 /** Functions and aggregations whose values have the unit of their arguments. */
 const keeping = new Set(
@@ -35,7 +35,7 @@ class Units {
     this.#query = query;
   }
 
-  /** `undefined`: a constant, which takes the unit of what it is added to or compared with. */
+  /** Undefined for a constant, which takes the unit of the other operand. */
   of(node: SyntaxNode): Unit | undefined {
     switch (node.name) {
       case "NumberDurationLiteral":
@@ -59,7 +59,7 @@ class Units {
       case "SmoothedExpr":
         return node.firstChild === null ? plain : this.of(node.firstChild);
       default:
-        return plain; // Not understood, or not typed to its end.
+        return plain; // Unknown, or incomplete.
     }
   }
 
@@ -72,7 +72,7 @@ class Units {
     const inner = same(childrenOf(args).map((arg) => this.of(arg)));
     if (keeping.has(name)) return inner;
     if (!rates.has(name) || inner === undefined || inner.isPerSecond) return plain;
-    // Seconds a second have no unit.
+    // Seconds per second have no unit.
     if (inner.of !== "bytes" && inner.of !== "number") return plain;
     return { of: inner.of, isPerSecond: true };
   }
@@ -91,17 +91,17 @@ class Units {
       case "Gte":
       case "Lss":
       case "Lte":
-        return this.of(left) ?? this.of(right); // They leave values out and change none.
+        return this.of(left) ?? this.of(right); // These operators only filter values.
       case "Add":
       case "Sub":
       case "Or":
         return same([this.of(left), this.of(right)]);
       default:
-        return plain; // Arithmetic makes other units.
+        return plain; // Arithmetic gives other units.
     }
   }
 
-  /** Empty where there are several. */
+  /** Empty when there are several names. */
   #onlyNameIn(node: SyntaxNode | null): string {
     const names = new Set<string>();
     node?.cursor().iterate((each) => {
@@ -127,7 +127,7 @@ function childrenOf(node: SyntaxNode | null): readonly SyntaxNode[] {
   return children;
 }
 
-/** The unit of all that have one; none where they differ. */
+/** The common unit of all that have one; none when they differ. */
 function same(units: readonly (Unit | undefined)[]): Unit | undefined {
   const [first, ...others] = units.filter((unit) => unit !== undefined);
   if (first === undefined) return undefined;
@@ -138,7 +138,7 @@ function same(units: readonly (Unit | undefined)[]): Unit | undefined {
 }
 
 function unitOfName(name: string): Unit["of"] {
-  // A moment is no duration. A bucket, like a count, counts observations.
+  // A timestamp is not a duration. A bucket counts observations, like a count.
   if (/(^|_)(timestamp|start_time|boot_time)_seconds$/.test(name)) return "number";
   const [, unit] = /_(bytes|seconds|ratio|percent)(?:_(?:total|sum|max|min))?$/.exec(name) ?? [];
   return (unit ?? "number") as Unit["of"];
@@ -162,7 +162,7 @@ const scales: Readonly<Record<"bytes" | "seconds", readonly (readonly [number, s
   ],
 };
 
-/** `digits` that count: few at an axis, more where one reads a value. */
+/** `digits` is the number of significant digits: few on an axis, more for a single value. */
 export function formatUnit(value: number, { of, isPerSecond }: Unit, digits: number): string {
   const rate = isPerSecond ? "/s" : "";
   if (of === "ratio") return `${shortest(value * 100, digits)} %${rate}`;
@@ -185,7 +185,7 @@ function exact(value: number): string {
   return shortest(value, 6);
 }
 
-/** Between ticks: round numbers of the unit that is shown. */
+/** Distances between ticks: round numbers of the shown unit. */
 export function incrementsOf({ of }: Unit): number[] | undefined {
   if (of === "bytes") return Array.from({ length: 60 }, (_, power) => 2 ** power);
   if (of !== "seconds") return undefined;

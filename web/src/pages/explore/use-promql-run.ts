@@ -1,9 +1,7 @@
 /**
- * One query at a time for one panel: started, followed as its events arrive, cancelled.
- *
- *   1  Starting another cancels the one that runs.
- *   2  Cancelling closes the connection, which is what tells the coordinator.
- *   3  A result that was overtaken changes nothing.
+ * Runs one query at a time for one panel. Starting another cancels the current one. Cancelling
+ * closes the connection, which the coordinator notices. A result that was overtaken changes
+ * nothing.
  */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useCluster } from "../../api/cluster.ts";
@@ -44,7 +42,7 @@ export interface PromqlRun {
   readonly run: Run;
   readonly start: (asked: RunRequest) => void;
   readonly cancel: () => void;
-  /** Nothing is asked any more, and nothing is shown. */
+  /** Cancels the query and shows nothing. */
   readonly clear: () => void;
 }
 
@@ -64,7 +62,7 @@ export function usePromqlRun(): PromqlRun {
         if (aborter.current !== own) return;
         setRun((before) => ({ ...before, ...change, durationMs: performance.now() - startedMs }));
       };
-      // The result before stays on screen until the new one is there: a refresh does not flicker.
+      // The old result stays until the new one arrives, so that a refresh does not flicker.
       tell({ status: "running", request: asked, error: undefined });
       follow(asked, own.signal, tell).catch((error: unknown) => {
         if (own.signal.aborted) {

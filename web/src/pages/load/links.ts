@@ -1,4 +1,4 @@
-/** Addresses within Load tests. */
+/** Addresses of the load test pages. */
 export function templateHref(templateId: string): string {
   return `/load/templates/${encodeURIComponent(templateId)}`;
 }

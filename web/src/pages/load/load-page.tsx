@@ -1,4 +1,6 @@
-/** Load tests: what ran, what may be run, and what runs now. Each part's code is loaded when somebody goes there. */
+/**
+ * Load tests: runs, templates, and the current run. Each part's code is loaded on the first visit.
+ */
 import { Title } from "@mantine/core";
 import { lazy, Suspense } from "react";
 import { Link, Outlet, Route, Routes, useLocation, useParams } from "react-router";
@@ -71,7 +73,7 @@ interface KeyedProps {
   readonly part: typeof TemplateEditor | typeof RunPage;
 }
 
-/** Another id is another thing: nothing of the one before stays. */
+/** A new id resets the part's state. */
 function Keyed({ part: Part }: KeyedProps) {
   const { templateId, runId } = useParams();
   const id = templateId ?? runId ?? "";

@@ -1,4 +1,4 @@
-/** The columns of a search's steps, while it goes on and afterwards. */
+/** The columns of a search's steps, during and after the run. */
 import type { Column } from "../../components/data-table.tsx";
 import { formatCount, formatLatency, formatRate, formatShare } from "../../format.ts";
 
@@ -8,7 +8,7 @@ interface Step {
   readonly outcome: string | null;
 }
 
-/** What the two kinds of steps call by different names. */
+/** The fields for which the two kinds of steps have different names. */
 interface StepFigures {
   readonly connections: number;
   readonly qps: number | null;

@@ -1,4 +1,4 @@
-/** Where a question is refused for its token, the page asks for one. */
+/** Opens the token prompt when a request is refused for its token. */
 import { useEffect } from "react";
 import { useCluster } from "../../api/cluster.ts";
 import { ApiError } from "../../api/http.ts";

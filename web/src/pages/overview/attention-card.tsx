@@ -1,4 +1,4 @@
-/** What is wrong now, each with the page where one can act. */
+/** Current problems, each with a link to the page where one can act. */
 import { Anchor } from "@mantine/core";
 import { IconAlertTriangle, IconCircleX } from "@tabler/icons-react";
 import { Link } from "react-router";
@@ -66,7 +66,7 @@ function Row({ item }: { readonly item: AttentionItem }) {
   );
 }
 
-/** Where one can act; a part's reason says what to do itself. */
+/** The page where one can act. The reason of a part already says what to do. */
 function hrefOf({ kind, id }: AttentionItem): string | undefined {
   switch (kind) {
     case "worker":

@@ -1,4 +1,4 @@
-/** How the cluster is, and who says so. */
+/** The cluster's health, and its source. */
 import { Skeleton } from "@mantine/core";
 import { IconAlertTriangle, IconCircleCheck, IconCircleX } from "@tabler/icons-react";
 import type { ReactNode } from "react";

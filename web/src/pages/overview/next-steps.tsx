@@ -1,4 +1,4 @@
-/** For a cluster that has not been asked anything yet. */
+/** Shown while a cluster has had no queries. */
 import { Button } from "@mantine/core";
 import { IconPlayerPlay, IconServer2, IconTerminal2, IconTimeline } from "@tabler/icons-react";
 import type { ComponentType, ReactNode } from "react";

@@ -1,4 +1,4 @@
-/** Queries that run or ended lately, newest first. */
+/** Running and recent queries, newest first. */
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { IconPlayerStop } from "@tabler/icons-react";
 import type { QueryRecord } from "../../api/gen/types.ts";

@@ -1,4 +1,4 @@
-/** A statement to run, and what came of it. */
+/** A SQL statement to run, and its result. */
 import { Button, Textarea } from "@mantine/core";
 import { IconPlayerPlay, IconPlayerStop } from "@tabler/icons-react";
 import type { KeyboardEvent } from "react";

@@ -1,4 +1,7 @@
-/** For a lake without dynamic tables: what one is, and the statements for the first. They can be run from here. */
+/**
+ * For a lake without dynamic tables: what one is, and the statements for the first, which can be
+ * run here.
+ */
 import { ActionIcon, Button, CopyButton } from "@mantine/core";
 import { IconCheck, IconCopy, IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";

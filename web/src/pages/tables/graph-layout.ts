@@ -35,14 +35,14 @@ export interface Point {
 export interface PlacedEdge {
   readonly from: string;
   readonly to: string;
-  /** Ends of straight parts, in pairs; curves join them. */
+  /** The ends of straight parts, in pairs; curves join them. */
   readonly points: readonly Point[];
 }
 
 export interface GraphLayout {
   readonly width: number;
   readonly height: number;
-  /** By level, then from top to bottom. */
+  /** Sorted by level, then from top to bottom. */
   readonly tables: readonly PlacedTable[];
   readonly edges: readonly PlacedEdge[];
 }
@@ -223,7 +223,10 @@ function placeLayers(
   }
 }
 
-/** Each as near to where it wants to be as order and gaps allow: neighbours that would overlap move together. */
+/**
+ * Places each as near to its wanted position as order and gaps allow: neighbours that would overlap
+ * move together.
+ */
 function settle(
   layer: readonly Slot[],
   wanted: readonly number[],

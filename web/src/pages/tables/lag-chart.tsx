@@ -1,4 +1,4 @@
-/** Lag over time against the target. What is above the target is drawn in another colour. */
+/** Lag over time against the target. The part above the target has another colour. */
 import { SegmentedControl } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
@@ -18,7 +18,7 @@ const windows = [
 
 interface LagCardProps {
   readonly table: DynamicTable;
-  /** Changes when there is something new to draw. */
+  /** Changes when there is new data to draw. */
   readonly version: string;
 }
 
@@ -100,7 +100,7 @@ function columnsOf({
 }: LagSeries): uPlot.AlignedData {
   const target = effective_target_lag_ms === null ? null : effective_target_lag_ms / 1000;
   const first = points[0]?.at_ms ?? now_ms;
-  // The target is drawn over the whole window, the lag from where it is known.
+  // The target spans the whole window; the lag starts where it is known.
   const lead = first > from_ms ? [from_ms] : [];
   return [
     [...lead, ...points.map(({ at_ms }) => at_ms)].map((ms) => ms / 1000),

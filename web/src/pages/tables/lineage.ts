@@ -1,7 +1,7 @@
-/** Ways through the graph. Pure. */
+/** Paths through the graph. Pure. */
 import type { GraphLayout, PlacedEdge, PlacedTable } from "./graph-layout.ts";
 
-/** The table, all that it is made of, and all that is made of it. */
+/** The table, all tables that it is made from, and all that are made from it. */
 export function lineageOf(
   edges: readonly Pick<PlacedEdge, "from" | "to">[],
   table: string,
@@ -18,7 +18,7 @@ export function lineageOf(
   return above.union(below);
 }
 
-/** Where an arrow key leads: along the nearest edge, or to the neighbour in the same level. */
+/** The target of an arrow key: along the nearest edge, or the neighbour in the same level. */
 export function nextTable(
   { tables, edges }: Pick<GraphLayout, "tables" | "edges">,
   at: PlacedTable,

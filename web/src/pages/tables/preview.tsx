@@ -1,4 +1,4 @@
-/** Some rows of a table, as they are now. */
+/** Some current rows of a table. */
 import { Button } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
@@ -10,13 +10,13 @@ import { SqlResultTable } from "../../components/sql-result-table.tsx";
 import { formatCount, plural } from "../../format.ts";
 
 const rowsMax = 100;
-/** A table that changes all the time is not asked for all the time. */
+/** The minimum time between two reads of a table that changes constantly. */
 const spacingMs = 5_000;
 
 interface PreviewProps {
   readonly name: string;
   readonly rowCount: number | undefined;
-  /** Of the commit that last changed it. */
+  /** The commit that last changed the table. */
   readonly snapshot: number | undefined;
 }
 
@@ -86,7 +86,7 @@ export function Preview({ name, rowCount, snapshot }: PreviewProps) {
   );
 }
 
-/** `value` as it was at most `ms` ago. */
+/** `value`, at most `ms` old. */
 function useSpaced<T>(value: T, ms: number): T {
   const [shown, setShown] = useState(value);
   const [sinceMs, setSinceMs] = useState(() => performance.now());

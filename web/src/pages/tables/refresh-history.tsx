@@ -1,4 +1,4 @@
-/** A table's refreshes, the newest first. */
+/** A table's refreshes, newest first. */
 import {
   IconArrowsDiff,
   IconBan,
@@ -24,7 +24,7 @@ import {
 interface RefreshHistoryProps {
   readonly name: string;
   readonly nowMs: number;
-  /** Changes when there may be another one. */
+  /** Changes when there may be a new refresh. */
   readonly version: string;
 }
 

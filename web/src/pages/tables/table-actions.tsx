@@ -1,4 +1,6 @@
-/** What can be done to a dynamic table. Suspending and dropping ask first: others may read it. */
+/**
+ * Actions on a dynamic table. Suspending and dropping ask first, because others may read the table.
+ */
 import { ActionIcon, Button, Group, Menu } from "@mantine/core";
 import {
   IconDots,

@@ -1,8 +1,8 @@
-/** What a dynamic table's many fields come to, in one word and one sentence. Pure. */
+/** Summarizes a dynamic table's fields in one word and one sentence. Pure. */
 import type { DynamicTable } from "../../api/gen/types.ts";
 import { formatDuration } from "../../format.ts";
 
-/** The worst first. `retrying`: its last refresh failed, and another comes. */
+/** Sorted, the worst first. `retrying`: the last refresh failed, and another one follows. */
 export const conditions = [
   "failed",
   "late",
@@ -23,7 +23,7 @@ export function conditionOf(table: DynamicTable): TableCondition {
   return table.data_time_ms === null ? "new" : "fresh";
 }
 
-/** The lower, the worse. */
+/** A lower number is worse. */
 export function severityOf(table: DynamicTable): number {
   return conditions.indexOf(conditionOf(table));
 }
@@ -32,7 +32,7 @@ export function lagOf({ data_time_ms }: DynamicTable, nowMs: number): number | u
   return data_time_ms === null ? undefined : Math.max(0, nowMs - data_time_ms);
 }
 
-/** How much of its target it has used up; `undefined`: it has no contents or no target. */
+/** The used share of the target lag; undefined without contents or target. */
 export function lagRatioOf(table: DynamicTable, nowMs: number): number | undefined {
   const lagMs = lagOf(table, nowMs);
   const targetMs = table.effective_target_lag_ms;
@@ -46,7 +46,7 @@ export function targetText({ target_lag_ms, effective_target_lag_ms }: DynamicTa
     : `downstream (${formatLag(effective_target_lag_ms)})`;
 }
 
-/** Why it is as it is, where there is something to say. */
+/** The reason for the condition, if there is one. */
 export function reasonOf(table: DynamicTable): string {
   const stopped = table.status === "FAILED" || table.status === "SUSPENDED";
   if (stopped && table.status_reason !== "") return table.status_reason;
@@ -58,7 +58,7 @@ export function reasonOf(table: DynamicTable): string {
   return "";
 }
 
-/** Lags tick: whole seconds, and no more digits than people use for such a time. */
+/** Whole seconds, with few digits, because the value changes constantly. */
 export function formatLag(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return formatDuration(undefined);
   if (ms < 1_000) return `${Math.round(ms)} ms`;

@@ -72,7 +72,8 @@ test("[WEB42] the worst first, plain tables last; by name, column, reason and st
     "orders",
     "unread",
   ]);
-  assert.deepEqual(names({ text: "REV" }), ["revenue", "orders", "unread"]); // Two by a column's name.
+  // Two match by a column's name.
+  assert.deepEqual(names({ text: "REV" }), ["revenue", "orders", "unread"]);
   assert.deepEqual(names({ text: "such col" }), ["broken"]);
   assert.deepEqual(names({ condition: "failed" }), ["broken"]);
   assert.deepEqual(

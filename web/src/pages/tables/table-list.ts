@@ -11,7 +11,7 @@ import {
   type TableCondition,
 } from "./table-condition.ts";
 
-/** A table of the lake, and what makes it dynamic if it is. */
+/** A table of the lake, with its dynamic part if it is dynamic. */
 export interface ListedTable {
   readonly name: string;
   readonly table: LakeTable | undefined;
@@ -39,7 +39,7 @@ const sortValue: Readonly<Record<SortKey, (listed: ListedTable, nowMs: number) =
   size: ({ table }) => table?.size_bytes,
 };
 
-/** Addresses are typed by people too. */
+/** People type addresses, too. */
 export function parseSortKey(text: string): SortKey | undefined {
   return Object.hasOwn(sortValue, text) ? (text as SortKey) : undefined;
 }
@@ -91,7 +91,7 @@ export function listTables(
     );
 }
 
-/** Dynamic tables, and the plain ones that they read: what nobody reads has no place in a graph. */
+/** Dynamic tables, and the plain tables that they read. Other tables are not in the graph. */
 export function graphTables(listed: readonly ListedTable[]): readonly ListedTable[] {
   return listed.filter(
     ({ table, dynamic }) => dynamic !== undefined || table?.readers.length !== 0,

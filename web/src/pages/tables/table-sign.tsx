@@ -30,7 +30,7 @@ export function TableSign({ condition }: { readonly condition: TableCondition })
   return <StateSign sign={signs[condition]} spinning={condition === "refreshing"} />;
 }
 
-/** The sign alone, where the word stands beside it. `plain`: of a table that is no dynamic one. */
+/** The sign alone, for use beside the word. `plain` is a table that is not dynamic. */
 export function TableIcon({ condition }: { readonly condition: TableCondition | "plain" }) {
   if (condition === "plain") return <IconTable size={16} className="tone-dim" />;
   const { icon: Icon, tone } = signs[condition];

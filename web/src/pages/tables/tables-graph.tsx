@@ -1,6 +1,6 @@
 /**
- * Which table reads which, and how each is doing. Edges are drawn; tables are links, so that they are reached, read out and opened as
- * links are. Arrow keys go along the edges.
+ * The graph of tables and their conditions. Tables are links, so that keyboard and screen readers
+ * handle them as links. Arrow keys follow the edges.
  */
 import { ActionIcon, Group } from "@mantine/core";
 import { IconMaximize, IconZoomIn, IconZoomOut } from "@tabler/icons-react";
@@ -31,13 +31,13 @@ import { conditionWord, TableIcon } from "./table-sign.tsx";
 interface TablesGraphProps {
   readonly listed: readonly ListedTable[];
   readonly nowMs: number;
-  /** What the filter finds; the others fade. `undefined`: there is no filter. */
+  /** The tables that match the filter; the others fade. Undefined without a filter. */
   readonly found: ReadonlySet<string> | undefined;
 }
 
 const roomy: GraphSize = { width: 216, height: 54, gapX: 72, gapY: 14 };
 const dense: GraphSize = { width: 176, height: 28, gapX: 64, gapY: 8 };
-/** From so many on, a table is a line instead of a card. */
+/** From this number of tables on, a table is a line instead of a card. */
 const denseFrom = 30;
 const margin = 20;
 const zoomMin = 0.4;
@@ -184,7 +184,7 @@ function Node({ listed, placed, layout, size, nowMs, faded, onPoint }: NodeProps
   );
 }
 
-/** In a dense graph only what somebody should look at has its word; the others have their sign. */
+/** A dense graph shows the word only for tables that need attention; the others have a sign. */
 function isTrouble(condition: TableCondition | "plain"): boolean {
   return ["failed", "late", "retrying", "suspended"].includes(condition);
 }
@@ -247,7 +247,9 @@ interface Zoom {
   readonly fit: () => void;
 }
 
-/** Begins with all of it in sight, as far as it can still be read; whoever chooses another size keeps it. */
+/**
+ * Starts with the whole graph in view, if it is still readable; a size that the user chose is kept.
+ */
 function useZoom(layout: GraphLayout): Zoom {
   const viewport = useRef<HTMLDivElement>(null);
   const [chosen, setChosen] = useState<number>();
@@ -279,7 +281,7 @@ interface Panning {
   readonly onPointerCancel: () => void;
 }
 
-/** A mouse drags the sheet; fingers scroll it as they do everything. */
+/** A mouse drags the sheet; fingers scroll it as usual. */
 function usePanning(): Panning {
   const from = useRef<Point>(undefined);
   const end = (): void => {

@@ -1,4 +1,6 @@
-/** One line a table. Narrow windows show fewer columns; a table's own page has all of them. */
+/**
+ * One row for each table. Narrow windows show fewer columns; a table's own page has all of them.
+ */
 import { Link } from "react-router";
 import { type Column, DataTable } from "../../components/data-table.tsx";
 import { formatAgo, formatBytes, formatCount, unknown } from "../../format.ts";

@@ -154,7 +154,7 @@ function Filters({
   );
 }
 
-/** A narrow window begins with the list. */
+/** A narrow window starts with the list. */
 function useTablesView() {
   const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
   const usual = isNarrow ? "list" : "graph";
@@ -170,7 +170,7 @@ function useTablesView() {
   );
 }
 
-/** What differs from the usual view. */
+/** The address parameters that differ from the default view. */
 function searchOf(view: TablesView, usual: TablesView["as"]): Record<string, string> {
   return {
     ...(view.as !== usual && { view: view.as }),

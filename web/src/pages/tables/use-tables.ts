@@ -1,10 +1,8 @@
 /**
- * All tables, live. The change log says that something happened to a dynamic table; what there is to show then comes whole, since
- * claims and sizes are not in the log.
- *
- *   1  However fast changes come, the lists are asked for at most every `spacingMs`.
- *   2  While something is being refreshed they are asked for a little more often than without news, since its end is one more thing to see.
- *   3  A hidden tab lets go of the stream, as the others do.
+ * All tables, live. The change log only signals that a dynamic table changed; then the lists are
+ * read again, because claims and sizes are not in the log.
+ * They are read at most every `spacingMs`, and more often than usual during a refresh, because its
+ * end has to be seen. A hidden tab closes the stream.
  */
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState, useSyncExternalStore } from "react";
@@ -16,7 +14,7 @@ import { Subscription } from "../../api/subscription.ts";
 export interface Tables {
   readonly tables: readonly LakeTable[];
   readonly dynamicTables: readonly DynamicTable[];
-  /** The database's clock, less this browser's. */
+  /** The database's clock minus this browser's. */
   readonly clockOffsetMs: number;
 }
 
@@ -33,7 +31,7 @@ export function useTables(): UseQueryResult<Tables> {
   const result = useQuery({
     queryKey: ["tables"],
     queryFn: ({ signal }) => readTables(signal),
-    refetchInterval: ({ state }) => (isBusy(state.data) ? busyMs : quietMs), // 2
+    refetchInterval: ({ state }) => (isBusy(state.data) ? busyMs : quietMs),
     retry: false,
     structuralSharing: true,
   });
@@ -79,7 +77,7 @@ async function readAll<T>(
 function useTableChanges(): void {
   const queries = useQueryClient();
   const cluster = useCluster();
-  const isVisible = useSyncExternalStore(onVisibility, () => !document.hidden); // 3
+  const isVisible = useSyncExternalStore(onVisibility, () => !document.hidden);
   useEffect(() => {
     if (!isVisible) return undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -88,7 +86,7 @@ function useTableChanges(): void {
       timer ??= setTimeout(() => {
         timer = undefined;
         void queries.invalidateQueries({ queryKey: ["tables"] });
-      }, spacingMs); // 1
+      }, spacingMs);
     };
     const subscription = new Subscription({
       path: () => {
@@ -101,7 +99,7 @@ function useTableChanges(): void {
         revision = event === "error" ? undefined : revisionOf(data);
         changed();
       },
-      onStatus: () => undefined, // The lists say by themselves when nobody answers.
+      onStatus: () => undefined, // The lists report by themselves when nobody answers.
       onUnauthenticated: () => cluster.promptForToken("refused"),
     });
     void subscription.run();
@@ -121,7 +119,7 @@ function onVisibility(listener: () => void): () => void {
   return () => document.removeEventListener("visibilitychange", listener);
 }
 
-/** The database's clock, once a second: lags grow while nothing happens. */
+/** The database's time, updated once a second, because lags grow while nothing happens. */
 export function useDatabaseNow(clockOffsetMs: number): number {
   const [nowMs, setNowMs] = useState(() => Date.now());
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Whether a worker takes work; who decided that it does not is in the tooltip. */
+/** Whether a worker takes work; the tooltip says who decided against it. */
 import type { Worker } from "../../api/gen/types.ts";
 import { admissionOf } from "../../api/worker-condition.ts";
 

@@ -1,4 +1,4 @@
-/** Nothing happens to a worker before somebody has read what it means. */
+/** Asks before an action on a worker, and explains what it means. */
 import type { Worker } from "../../api/gen/types.ts";
 import { useWorkerAction, type WorkerAction } from "../../components/actions.ts";
 import { ConfirmDialog, type Question } from "../../components/confirm-dialog.tsx";

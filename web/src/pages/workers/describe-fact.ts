@@ -1,4 +1,4 @@
-/** A worker's fact as people read it: the unit is the last word of its name. Pure. */
+/** Formats a worker's fact: the unit is the last word of its name. Pure. */
 import { formatBytes, formatCount, formatDuration, formatPercent } from "../../format.ts";
 
 const units: readonly (readonly [suffix: string, format: (value: number) => string])[] = [

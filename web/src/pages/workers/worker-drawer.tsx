@@ -23,7 +23,7 @@ import type { PendingAction } from "./confirm-action.tsx";
 import { describeFact } from "./describe-fact.ts";
 
 interface WorkerDrawerProps {
-  /** `undefined`: closed. */
+  /** Undefined when the drawer is closed. */
   readonly workerId: string | undefined;
   readonly workers: readonly Worker[] | undefined;
   readonly onAction: (action: PendingAction) => void;
@@ -88,7 +88,7 @@ function Now({ worker }: { readonly worker: Worker }) {
   const { live } = worker;
   const cpu = useClusterState((state) => state.cpuSamples.get(worker.worker_id));
   const facts = Object.entries(live?.facts ?? {})
-    .filter(([name]) => name !== "cpu_ratio") // The line above it says so already.
+    .filter(([name]) => name !== "cpu_ratio") // It is already in the line above.
     .map(([name, value]) => describeFact(name, value));
   const ratio = factNumber(live?.facts, "cpu_ratio");
   return (

@@ -23,7 +23,7 @@ export interface ListView {
   readonly descending: boolean;
 }
 
-/** The worst first: what needs a look is at the top when sorted by state. */
+/** The worst first, so that sorting by state shows problems at the top. */
 const severity: Readonly<Record<Condition, number>> = { unreachable: 0, draining: 1, active: 2 };
 
 const sortValue: Readonly<Record<SortKey, (worker: Worker) => SortValue>> = {
@@ -41,7 +41,7 @@ const sortValue: Readonly<Record<SortKey, (worker: Worker) => SortValue>> = {
   version: (worker) => worker.software_version,
 };
 
-/** Addresses are typed by people too. */
+/** People type addresses, too. */
 export function parseSortKey(text: string): SortKey | undefined {
   return Object.hasOwn(sortValue, text) ? (text as SortKey) : undefined;
 }

@@ -1,4 +1,4 @@
-/** What can be done to one worker. What cannot says why. */
+/** Actions on one worker. A disabled one says why. */
 import { ActionIcon, Menu } from "@mantine/core";
 import { IconDoorEnter, IconDoorExit, IconDots, IconTrash } from "@tabler/icons-react";
 import type { Worker } from "../../api/gen/types.ts";

@@ -122,7 +122,7 @@ function viewOf(search: URLSearchParams): ListView {
   };
 }
 
-/** What differs from the usual view. */
+/** The address parameters that differ from the default view. */
 function searchOf({ text, condition, sort, descending }: ListView): Record<string, string> {
   return {
     ...(text !== "" && { q: text }),

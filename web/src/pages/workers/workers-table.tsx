@@ -1,4 +1,4 @@
-/** One line a worker. Narrow windows show fewer columns; the drawer has all of them. */
+/** One row for each worker. Narrow windows show fewer columns; the drawer has all of them. */
 import { Link, useSearchParams } from "react-router";
 import type { Worker } from "../../api/gen/types.ts";
 import { addressOf, conditionOf } from "../../api/worker-condition.ts";

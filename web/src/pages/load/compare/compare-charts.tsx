@@ -1,4 +1,4 @@
-/** Runs over each other. */
+/** Charts with several runs over each other. */
 import { useMemo } from "react";
 import { Card } from "../../../components/card.tsx";
 import { LineChart } from "../../../components/line-chart.tsx";

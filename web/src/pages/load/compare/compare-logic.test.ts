@@ -26,7 +26,7 @@ test("[WEB66] runs are laid over each other by the time since their load began",
     { x: [0, 0.5, 1.5], values: [1, 3, null] },
   ]);
   assert.deepEqual(overlay.x, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  // A second between two is bridged, a pause is a pause until shortly before its end.
+  // A single missing second is bridged; a pause stays a gap until shortly before its end.
   assert.deepEqual(overlay.columns[0], [10, 20, 20, 40, null, null, null, null, null, 5]);
   assert.deepEqual(overlay.columns[1]?.slice(0, 3), [2, null, null]);
   const hours = Array.from({ length: 7_200 }, (_, at) => at);

@@ -1,4 +1,4 @@
-/** Runs beside each other: which is better, and how sure that is. */
+/** Runs side by side: which is better, and how certain that is. */
 import { Anchor, Button, Skeleton, Title } from "@mantine/core";
 import { IconArrowLeft, IconScale } from "@tabler/icons-react";
 import { useQueries, useQuery } from "@tanstack/react-query";

@@ -1,14 +1,14 @@
-/** What a comparison says, in words. Pure. */
+/** The texts of a comparison. Pure. */
 import type { MetricDifference } from "../../../api/gen/types.ts";
 import { formatLatency, formatRate, formatShare, unknown } from "../../../format.ts";
 
-/** Each once; the first is the base. */
+/** Without duplicates; the first id is the base. */
 export function idsOf(search: URLSearchParams): readonly string[] {
   const ids = (search.get("ids") ?? "").split(",").map((id) => id.trim());
   return [...new Set(ids.filter((id) => id !== ""))].slice(0, 10);
 }
 
-/** A, B, C…: short enough for charts, where names may be the same. */
+/** A, B, C…: short enough for charts, and unique even when names are not. */
 export function letterOf(index: number): string {
   return String.fromCharCode(65 + index);
 }
@@ -29,7 +29,7 @@ export function metricName({ metric, of }: Pick<MetricDifference, "metric" | "of
   return of === "ALL" ? name : `${name} of ${of}`;
 }
 
-/** `isLeast`: it is at least so much. */
+/** `isLeast` marks a lower bound. */
 export function metricValue(
   metric: MetricDifference["metric"],
   value: number | null,
@@ -43,7 +43,7 @@ function isShare(metric: MetricDifference["metric"]): boolean {
   return metric.endsWith("_pct");
 }
 
-/** Of shares the difference counts: from none to a few there is no ratio. */
+/** Shares are compared by their difference, because a ratio to zero does not exist. */
 export function differenceText(difference: MetricDifference): string {
   const { metric, before, after, change_pct: percent } = difference;
   if (!isShare(metric)) return changeText(percent);

@@ -1,4 +1,7 @@
-/** Runs against the base: verdicts with their reasons; for each every figure, and what was configured differently. */
+/**
+ * Compares runs with the base: verdicts with reasons, all figures, and differences in the
+ * configuration.
+ */
 import {
   IconAlertTriangle,
   IconArrowDownRight,
@@ -42,7 +45,7 @@ interface ComparisonCardProps {
   readonly letter: string;
 }
 
-/** Each verdict, with why. */
+/** Each verdict with its reason. */
 export function VerdictsCard({ comparisons }: { readonly comparisons: readonly RunComparison[] }) {
   return (
     <section className="card" aria-label="Verdicts">

@@ -1,4 +1,6 @@
-/** Runs over each other: their seconds on one time, their distributions on one scale of percentiles. Pure. */
+/**
+ * Overlays runs: their seconds on one time axis, their distributions on one percentile axis. Pure.
+ */
 
 export interface Series {
   readonly x: readonly number[];
@@ -11,10 +13,10 @@ export interface Overlay {
 }
 
 const pointsMax = 600;
-/** Seconds are not stored on the second: one may fall between two of them. */
+/** Samples are not aligned to whole seconds: one may fall between two of them. */
 const gapMax = 2;
 
-/** Seconds are gathered until `pointsMax` are left; a gap of one or two is no gap. */
+/** Merges seconds until `pointsMax` remain. Gaps of up to `gapMax` seconds are bridged. */
 export function overlaySeries(series: readonly Series[]): Overlay {
   const end = Math.max(0, ...series.map(({ x }) => x.at(-1) ?? 0));
   const width = Math.max(1, Math.ceil(end / pointsMax));
@@ -50,11 +52,11 @@ function bridged(values: readonly (number | null)[]): readonly (number | null)[]
 
 export interface Distribution {
   readonly total: number;
-  /** In order. */
+  /** Sorted by share. */
   readonly points: readonly { readonly share: number; readonly ms: number }[];
 }
 
-/** As HdrHistogram prints it. */
+/** Parses HdrHistogram's text format. */
 export function parseHgrm(text: string): Distribution {
   let total = 0;
   const points: { share: number; ms: number }[] = [];
@@ -70,7 +72,10 @@ export function parseHgrm(text: string): Distribution {
 
 const stepsPerNine = 20;
 
-/** Over 1 / (1 - share), so that each further nine is as wide. Beyond what a run's count can tell there is nothing. */
+/**
+ * The x axis is 1 / (1 - share), so that each further nine has the same width. A run has no values
+ * beyond the resolution of its count.
+ */
 export function overlayDistributions(distributions: readonly Distribution[]): Overlay {
   const most = Math.max(1, ...distributions.map(({ total }) => total));
   const length = Math.floor(Math.log10(most) * stepsPerNine) + 1;
@@ -87,7 +92,7 @@ export function overlayDistributions(distributions: readonly Distribution[]): Ov
   };
 }
 
-/** `p99.9` of 1,000. */
+/** Returns `p99.9` for 1,000. */
 export function percentileName(oneIn: number): string {
   const percent = (1 - 1 / oneIn) * 100;
   const digits = Math.max(0, Math.ceil(Math.log10(oneIn)) - 2) + (isDecade(oneIn) ? 0 : 1);

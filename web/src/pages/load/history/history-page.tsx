@@ -1,4 +1,4 @@
-/** Runs, the newest first: to find one, to watch one, to compare some. */
+/** The list of runs, newest first: find, watch or compare them. */
 import { Button, Select } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconScale } from "@tabler/icons-react";

@@ -1,4 +1,4 @@
-/** Which runs are listed: what the address says of it, and what the API is asked for. Pure. */
+/** Which runs are listed: the view in the address, and the API request for it. Pure. */
 
 import type { LoadMode, RunStatus } from "../../../api/gen/types.ts";
 import { isTerminal } from "../../../api/load.ts";
@@ -9,7 +9,7 @@ export type Since = "all" | "hour" | "day" | "week" | "month";
 export interface HistoryView {
   readonly text: string;
   readonly status: StatusGroup;
-  /** Ids and kinds; empty: any. */
+  /** A template's id or kind; empty for any. */
   readonly template: string;
   readonly mode: LoadMode | "";
   readonly kind: string;
@@ -61,7 +61,7 @@ export function isFiltered(view: HistoryView): boolean {
   return Object.keys(searchOf(view)).length > 0;
 }
 
-/** Addresses are typed by people too: nonsense is left out. */
+/** People type addresses, too: invalid values are ignored. */
 export function viewOf(search: URLSearchParams): HistoryView {
   const known = <T extends string>(name: string, values: object, usual: T): T => {
     const value = search.get(name);
@@ -78,7 +78,7 @@ export function viewOf(search: URLSearchParams): HistoryView {
   };
 }
 
-/** What differs from all runs. */
+/** The address parameters that differ from the default view. */
 export function searchOf(view: HistoryView): Readonly<Record<string, string>> {
   return {
     ...(view.text.trim() !== "" && { q: view.text }),
@@ -90,7 +90,7 @@ export function searchOf(view: HistoryView): Readonly<Record<string, string>> {
   };
 }
 
-/** The request for a page; `nowMs` is only for those that ask for a time. */
+/** The request for a page. `nowMs` is needed only for a time filter. */
 export function requestOf(
   view: HistoryView,
   page: { readonly limit: number; readonly after: string },
@@ -109,7 +109,7 @@ export function requestOf(
 
 export const comparedMax = 10;
 
-/** A run that measured something can be compared. */
+/** Whether the run has measurements that can be compared. */
 export function isComparable(run: {
   readonly status: RunStatus;
   readonly total_operations: number;
@@ -117,7 +117,7 @@ export function isComparable(run: {
   return isTerminal(run.status) && run.total_operations > 0;
 }
 
-/** The oldest is what the others are compared with. */
+/** The oldest run is the base. */
 export function comparePath(
   runs: readonly { readonly test_id: string; readonly created_at_ms: number }[],
 ): string {

@@ -1,4 +1,4 @@
-/** One line a run. Narrow windows show fewer columns; a run's own page has everything. */
+/** One row for each run. Narrow windows show fewer columns; a run's own page has everything. */
 import { Checkbox } from "@mantine/core";
 import { Link } from "react-router";
 import type { TestResult } from "../../../api/gen/types.ts";

@@ -1,11 +1,11 @@
-/** Why a run was cancelled or failed, told once, when it becomes known. Pure. */
+/** Reports once why a run was cancelled or failed, when it becomes known. Pure. */
 import type { RunUpdate } from "../../../api/gen/types.ts";
 
 type Told = Pick<RunUpdate, "status" | "cancellation_reason">;
 
 /**
- * `undefined`: nothing is to be told. A reason that was there when the page was opened is on the
- * page already.
+ * Undefined when there is nothing to report. A reason that was known when the page was opened is
+ * already on the page.
  */
 export function cancellationToast(
   before: Told | undefined,

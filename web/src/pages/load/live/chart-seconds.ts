@@ -1,9 +1,7 @@
 /**
  * The last minutes of a run, second by second, for its charts. Pure.
- *
- *   1  A second is there once. What the store has of it counts more than what was sent live, which knows no percentiles of one second.
- *   2  Seconds are in order and bounded in number.
- *   3  Where seconds are missing a line has a gap.
+ * Each second occurs once, in order, and their number is bounded. Stored seconds take precedence
+ * over live ones, which have no percentiles of a single second. Missing seconds are gaps in a line.
  */
 import type { RunSecond, RunUpdate } from "../../../api/gen/types.ts";
 
@@ -46,7 +44,7 @@ export function mergeSeconds(
   for (const each of added) {
     const known = bySecond.get(secondOf(each));
     if (known?.isStored === true && !each.isStored) {
-      bySecond.set(secondOf(each), { ...known, targetQps: each.targetQps }); // 1
+      bySecond.set(secondOf(each), { ...known, targetQps: each.targetQps });
     } else {
       bySecond.set(secondOf(each), {
         ...each,
@@ -54,17 +52,19 @@ export function mergeSeconds(
       });
     }
   }
-  return [...bySecond.values()].sort((a, b) => a.atMs - b.atMs).slice(-secondsMax); // 2
+  return [...bySecond.values()].sort((a, b) => a.atMs - b.atMs).slice(-secondsMax);
 }
 
-/** The newest that the store told of: what came after it is asked for next. */
+/** The newest stored second; later ones are requested next. */
 export function lastStoredMs(seconds: readonly ChartSecond[]): number | undefined {
   return seconds.findLast(({ isStored }) => isStored)?.atMs;
 }
 
 export type Columns = readonly [times: number[], ...values: (number | null)[][]];
 
-/** Times in seconds, and a column for each of `pick`; what was picked nowhere is left out of the times. */
+/**
+ * Times in seconds, and a column for each of `pick`. Times without any picked value are left out.
+ */
 export function columnsOf(
   seconds: readonly ChartSecond[],
   picks: readonly ((second: ChartSecond) => number | null)[],
@@ -79,7 +79,7 @@ export function columnsOf(
         columns,
         (beforeMs + second.atMs) / 2_000,
         picks.map(() => null),
-      ); // 3
+      );
     }
     append(columns, second.atMs / 1_000, values);
     beforeMs = second.atMs;

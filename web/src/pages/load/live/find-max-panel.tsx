@@ -1,4 +1,4 @@
-/** The search for the most connections that help: the step of now, and those before it. */
+/** The search for the best number of connections: the current step, and those before it. */
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { FindMaxStep, FindMaxUpdate, RunUpdate } from "../../../api/gen/types.ts";
@@ -31,7 +31,7 @@ export function FindMaxPanel({ runId, update: { find_max: now } }: FindMaxPanelP
     queryKey: ["load-steps", runId, now?.current_step, now?.status],
     queryFn: ({ signal }) => readSteps(runId, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: 3_000, // A step is in the history a moment after the next one has begun.
+    refetchInterval: 3_000, // A step is stored a moment after the next one has begun.
     retry: false,
   });
   return (

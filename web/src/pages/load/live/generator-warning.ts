@@ -1,16 +1,16 @@
 /**
- * Whether the figures are the generator's and not the target's, by what this page has seen. The
- * coordinator judges each second; the share is that of the run's verdict. Pure.
+ * Whether the load generator, not the target, limits the figures, from what this page has seen. The
+ * coordinator judges each second; the share is the same as in the run's verdict. Pure.
  */
 import type { RunUpdate } from "../../../api/gen/types.ts";
 
 const shareMax = 0.25;
 
 export interface GeneratorWatch {
-  /** Of measurement, that this page saw. */
+  /** The seconds of measurement that this page saw. */
   readonly seconds: number;
   readonly boundSeconds: number;
-  /** Of the last that was. */
+  /** The reason of the last second that the generator limited. */
   readonly reason: string;
   readonly dropped: number;
 }

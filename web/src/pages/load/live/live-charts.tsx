@@ -16,7 +16,7 @@ interface LiveChartsProps {
 
 export function LiveCharts({ update, seconds, mode }: LiveChartsProps) {
   const startMs = Date.parse(update.timestamp) - update.timing.elapsed_display_seconds * 1_000;
-  // It wavers by milliseconds from one update to the next.
+  // The start varies by milliseconds between updates.
   const startS = Math.round(startMs / 1_000);
   return (
     <div className="live-charts">
@@ -34,7 +34,7 @@ export function LiveCharts({ update, seconds, mode }: LiveChartsProps) {
   );
 }
 
-/** A closed loop has no schedule, so there is no waiting in its latency. */
+/** A closed loop has no schedule, so its latency includes no waiting. */
 function latencyNote(mode: LoadMode): string {
   const since =
     mode === "QPS" ? "measured from the intended start" : "measured from when the request was sent";
@@ -43,7 +43,7 @@ function latencyNote(mode: LoadMode): string {
 
 interface ChartProps {
   readonly seconds: readonly ChartSecond[];
-  /** Where the clock of the run begins, in seconds. */
+  /** The start of the run's clock, in seconds. */
   readonly startS: number;
 }
 

@@ -1,4 +1,4 @@
-/** The figures of now. */
+/** The current figures. */
 import type { RunUpdate } from "../../../api/gen/types.ts";
 import { Figure } from "../../../components/figure.tsx";
 import { formatCount, formatRate, formatShare } from "../../../format.ts";

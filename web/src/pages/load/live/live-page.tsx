@@ -1,4 +1,4 @@
-/** A run that goes on, or waits for its start. */
+/** A run that is running, or waits for its start. */
 import { Anchor, Button, Title } from "@mantine/core";
 import { IconArrowLeft, IconLoader2 } from "@tabler/icons-react";
 import { useEffect, useRef } from "react";
@@ -28,7 +28,7 @@ import { WorkersGrid } from "./workers-grid.tsx";
 
 interface LivePageProps {
   readonly test: TestDetail;
-  /** There is nothing live any more. */
+  /** Called when the run has ended. */
   readonly onEnded: () => void;
 }
 
@@ -119,7 +119,7 @@ function describe({
   );
 }
 
-/** Says when nothing comes, and how old what is shown is. */
+/** Reports a lost connection, and the age of the shown data. */
 function LinkNote({ feed: { run, reconnect } }: { readonly feed: LiveRunFeed }) {
   const nowMs = useClock(1_000);
   const { link, update, receivedAtMs } = run;
@@ -150,7 +150,7 @@ interface StageNoteProps {
   readonly onEnded: () => void;
 }
 
-/** What happens now, where that is not plain from the figures. */
+/** Explains the current stage where the figures do not. */
 function StageNote({ update, onEnded }: StageNoteProps) {
   const stage = stageOf(update);
   switch (stage) {

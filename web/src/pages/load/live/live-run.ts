@@ -1,8 +1,8 @@
 /**
  * What the page knows of one run, and how each message changes it. Pure.
- *
- *   1  An update is the whole state: it replaces the one before. What grows with time (seconds, log lines) is gathered, in bounds.
- *   2  A log line is there once, by its sequence, in order, whatever was sent again after a lost connection.
+ * An update is the whole state and replaces the one before. Seconds and log lines are collected,
+ * within bounds. A log line occurs once, ordered by its sequence number, even when it is sent again
+ * after a lost connection.
  */
 
 import type { LogLine, RunPhase, RunSecond, RunUpdate } from "../../../api/gen/types.ts";
@@ -13,7 +13,7 @@ import { idleTimers, stepTimers, type Timers } from "./phase-timers.ts";
 
 export interface LiveRun {
   readonly update: RunUpdate | undefined;
-  /** By this browser's clock. */
+  /** The time by this browser's clock. */
   readonly receivedAtMs: number;
   readonly timers: Timers;
   readonly seconds: readonly ChartSecond[];
@@ -51,7 +51,7 @@ export function stepLiveRun(state: LiveRun, event: LiveEvent): LiveRun {
       const { update, nowMs, isOpenEnded } = event;
       return {
         ...state,
-        update, // 1
+        update,
         receivedAtMs: nowMs,
         timers: stepTimers(state.timers, update, nowMs, isOpenEnded),
         seconds: isMeasured(update.phase)
@@ -73,12 +73,12 @@ export function stepLiveRun(state: LiveRun, event: LiveEvent): LiveRun {
   }
 }
 
-/** Before and after there is no load to draw. */
+/** Before and after these phases there is no load to draw. */
 export function isMeasured(phase: RunPhase): boolean {
   return phase === "WARMUP" || phase === "MEASUREMENT";
 }
 
-/** 2 */
+/** Merges by sequence number, without duplicates. */
 function mergeLogs(before: readonly LogLine[], added: readonly LogLine[]): readonly LogLine[] {
   const last = before.at(-1)?.sequence ?? 0;
   if (added.length === 0) return before;

@@ -1,4 +1,4 @@
-/** Each operation's figures, and how the run stands with its objectives. */
+/** The figures of each operation, and the state of its objectives. */
 import { IconCircleCheck, IconCircleDashed, IconCircleX } from "@tabler/icons-react";
 import type { OperationUpdate, RunUpdate, Scenario } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";

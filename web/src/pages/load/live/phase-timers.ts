@@ -1,10 +1,9 @@
 /**
- * The two clocks of a run: all of it, and its phase. The server says once a second how long it has been; between that this
- * page's own clock goes on. Pure.
- *
- *   1  Neither goes backwards, whatever is said or however late: the phase's begins anew with a new phase only.
- *   2  Without news they stand still after `aheadMsMax`: nobody knows then whether the run goes on.
- *   3  A phase that has a length is never shown as longer than it.
+ * The two clocks of a run: the total and its phase. The server reports both once a second; in
+ * between this page's clock continues. Pure.
+ * Neither goes backwards, even when an update is late; the phase clock restarts only with a new
+ * phase. Without updates both stop after `aheadMsMax`, because the run may have ended. A phase is
+ * never shown as longer than its length.
  */
 
 import type { RunPhase, RunUpdate } from "../../../api/gen/types.ts";
@@ -14,7 +13,7 @@ export interface Timers {
   readonly totalS: number;
   readonly phase: RunPhase;
   readonly phaseS: number;
-  /** `undefined`: it ends when something happens. */
+  /** Undefined when the phase has no fixed length. */
   readonly phaseLengthS: number | undefined;
   readonly atMs: number;
   readonly ticks: boolean;
@@ -33,7 +32,7 @@ export const idleTimers: Timers = {
 
 type TimedUpdate = Pick<RunUpdate, "status" | "phase" | "timing">;
 
-/** `isOpenEnded`: of a search for the maximum, whose measurement lasts as long as it needs. */
+/** `isOpenEnded` is set for a search for the maximum, whose measurement has no fixed length. */
 export function stepTimers(
   before: Timers,
   { status, phase, timing }: TimedUpdate,
@@ -44,7 +43,7 @@ export function stepTimers(
   const isSamePhase = phase === before.phase;
   const length = isOpenEnded && phase === "MEASUREMENT" ? null : timing.phase_duration_seconds;
   return {
-    totalS: Math.max(shown.totalS, timing.elapsed_display_seconds), // 1
+    totalS: Math.max(shown.totalS, timing.elapsed_display_seconds),
     phase,
     phaseS: Math.max(isSamePhase ? shown.phaseS : 0, timing.phase_elapsed_seconds),
     phaseLengthS: length ?? undefined,
@@ -53,15 +52,15 @@ export function stepTimers(
   };
 }
 
-/** What they show at a moment. */
+/** What the clocks show at a moment. */
 export function readTimers(timers: Timers, nowMs: number): Timers {
   const { totalS, phaseS, phaseLengthS = Number.POSITIVE_INFINITY, atMs, ticks } = timers;
-  const aheadMs = Math.min(Math.max(0, nowMs - atMs), aheadMsMax); // 2
+  const aheadMs = Math.min(Math.max(0, nowMs - atMs), aheadMsMax);
   const aheadS = ticks ? aheadMs / 1_000 : 0;
   return {
     ...timers,
     totalS: totalS + aheadS,
-    phaseS: Math.min(phaseS + aheadS, phaseLengthS), // 3
+    phaseS: Math.min(phaseS + aheadS, phaseLengthS),
     atMs: nowMs,
   };
 }

@@ -1,4 +1,4 @@
-/** One run: live while it goes on, its result from then on. */
+/** One run: live while it is running, then its result. */
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { ApiError } from "../../../api/http.ts";
@@ -16,7 +16,7 @@ export function RunPage({ id }: { readonly id: string }) {
   const { data, error } = useQuery({
     queryKey: ["load-live", id],
     queryFn: ({ signal }) => readTest(id, signal),
-    // From here on the socket tells; without an answer it is asked again.
+    // Once there is an answer, the socket reports changes.
     refetchInterval: ({ state }) =>
       state.data === undefined && !isGone(state.error) ? 2_000 : false,
     staleTime: Number.POSITIVE_INFINITY,

@@ -1,4 +1,4 @@
-/** Where a run is, as people say it. Pure. */
+/** The stage of a run, as shown to people. Pure. */
 
 import type { RunUpdate } from "../../../api/gen/types.ts";
 import { isTerminal } from "../../../api/load.ts";
@@ -13,7 +13,9 @@ export type RunStage =
   | "processing"
   | "ended";
 
-/** What is stored of a run that completed stays PROCESSING; whether something is still done about it enrichment says. */
+/**
+ * A completed run is stored as PROCESSING; its enrichment shows whether work is still being done.
+ */
 export function stageOf(run: Pick<RunUpdate, "status" | "phase" | "enrichment_status">): RunStage {
   const { status, phase, enrichment_status: enrichment } = run;
   if (isTerminal(status)) {
@@ -36,7 +38,7 @@ export const stages = [
   { stage: "processing", word: "Processing" },
 ] as const;
 
-/** Its place among them; -1 before the first. */
+/** The index of the stage; -1 before the first. */
 export function stageIndex(stage: RunStage): number {
   if (stage === "prepared") return -1;
   if (stage === "ended") return stages.length;

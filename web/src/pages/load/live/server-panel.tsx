@@ -1,4 +1,4 @@
-/** What the target says of itself, as it was last asked. */
+/** The target's own figures from the last poll. */
 import type { RunUpdate } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { formatCount } from "../../../format.ts";

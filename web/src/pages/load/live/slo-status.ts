@@ -1,11 +1,10 @@
 /**
- * How a run stands with its objectives while it goes on. The verdict at the end is the coordinator's; this is what can be said now
- * from what is sent each second. Pure.
- *
- *   1  Only what is certain is called met or missed. A percentile of several operations together lies between the smallest and the
- *      largest of theirs: when both are on one side of the limit, so is it.
- *      A least value (`at_least`) beyond the limit misses it; one within does not meet it.
- *   2  What cannot be told from what is sent is open until the end.
+ * The state of a run's objectives while it is running, from the updates of each second. The
+ * coordinator gives the final verdict. Pure.
+ * Only what is certain is called met or missed; the rest is open until the end. A percentile over
+ * several operations lies between their smallest and largest: when both are on one side of the
+ * limit, so is it. A lower bound (`at_least`) beyond the limit misses it; one within does not meet
+ * it.
  */
 import type { OperationUpdate, RunUpdate, SloConfig } from "../../../api/gen/types.ts";
 
@@ -14,9 +13,9 @@ export type SloState = "met" | "missed" | "open";
 export interface SloStatus {
   readonly slo: SloConfig;
   readonly state: SloState;
-  /** In the limit's unit, where it is one number. */
+  /** In the limit's unit; undefined when it is not a single number. */
   readonly value: number | undefined;
-  /** `value` may be more. */
+  /** Whether `value` is a lower bound. */
   readonly isLeast: boolean;
 }
 
@@ -38,7 +37,7 @@ export function sloStatuses(slos: readonly SloConfig[], update: Measured): reado
   });
 }
 
-/** Of an operation: the objectives that are about it, its kind, or everything. */
+/** The objectives for this operation, its kind, or all operations. */
 export function slosOfOperation(
   statuses: readonly SloStatus[],
   { operation, query_kind: kind }: Pick<OperationUpdate, "operation" | "query_kind">,
@@ -76,14 +75,17 @@ function hasLeastValue({ of, metric }: SloConfig, update: Measured): boolean {
   );
 }
 
-/** Those that an objective is of, by name or kind. */
+/** The operations that an objective covers, by name or kind. */
 function operationsOf(of: string, { custom_metrics: metrics }: Measured) {
   return Object.values(metrics.app_ops_breakdown).filter(
     ({ operation, query_kind: kind, ops }) => ops > 0 && (of === operation || of === kind),
   );
 }
 
-/** One value, or those that bound it; `null` where something is not known. Empty: nothing was measured. */
+/**
+ * The value, or the values that bound it; `null` when one is unknown, empty when nothing was
+ * measured.
+ */
 function valuesOf(slo: SloConfig, update: Measured): readonly (number | null)[] {
   const { aggregate_metrics: all, figures_phase: phase } = update.run;
   if (phase !== "MEASUREMENT" || all.total_ops === 0) return [];

@@ -1,4 +1,4 @@
-/** Where a run is, as a sign and a word. */
+/** A run's stage as a sign and a word. */
 import {
   IconActivity,
   IconCircleDashed,

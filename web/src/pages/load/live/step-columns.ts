@@ -1,4 +1,7 @@
-/** Steps of a search as a line: by connections, each number of them once, with what its last step measured. Pure. */
+/**
+ * The steps of a search as a line over connections. When a number of connections repeats, its last
+ * step counts. Pure.
+ */
 import type { FindMaxStep } from "../../../api/gen/types.ts";
 
 export function stepColumns(steps: readonly FindMaxStep[]): {

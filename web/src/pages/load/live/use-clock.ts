@@ -1,4 +1,4 @@
-/** A moment that is renewed every so often, by the clock that only goes forward. */
+/** The monotonic time, updated at an interval. */
 import { useEffect, useState } from "react";
 
 export function useClock(everyMs: number): number {

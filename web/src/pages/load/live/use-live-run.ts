@@ -1,6 +1,6 @@
 /**
- * One run, live: everything comes over one WebSocket. What that does not carry (the minutes before the page was opened, percentiles of
- * single seconds, the beginning of a long log) is read beside it.
+ * One run, live, over one WebSocket. What that does not carry (the minutes before the page was
+ * opened, percentiles of single seconds, the start of a long log) is read over HTTP.
  */
 import { useCallback, useEffect, useReducer, useRef } from "react";
 import { useCluster } from "../../../api/cluster.ts";
@@ -13,7 +13,7 @@ const storedEveryMs = 3_000;
 
 export interface LiveRunFeed {
   readonly run: LiveRun;
-  /** Dials at once instead of when the backoff ends. */
+  /** Dials at once instead of waiting for the backoff. */
   readonly reconnect: () => void;
 }
 
@@ -49,7 +49,7 @@ export function useLiveRun(runId: string, isOpenEnded: boolean): LiveRunFeed {
     const after = latest.current.logs.at(-1)?.sequence ?? 0;
     readLog(runId, after, ended.signal)
       .then((lines) => dispatch({ kind: "logs", lines }))
-      .catch(() => undefined); // They come over the socket as well.
+      .catch(() => undefined); // The socket sends them, too.
     return () => ended.abort();
   }, [runId, isOpen]);
 
@@ -64,7 +64,8 @@ export function useLiveRun(runId: string, isOpenEnded: boolean): LiveRunFeed {
       const rows = await readSeconds(runId, lastStoredMs(seconds) ?? beginMs, ended.signal);
       if (rows.length > 0) dispatch({ kind: "seconds", rows });
     };
-    const readQuietly = (): void => void read().catch(() => undefined); // The next one makes up for it.
+    // The next read makes up for it.
+    const readQuietly = (): void => void read().catch(() => undefined);
     readQuietly();
     if (phase === undefined || !isMeasured(phase)) return () => ended.abort();
     const timer = setInterval(readQuietly, storedEveryMs);

@@ -20,9 +20,9 @@ const windowMs = 300_000;
 
 interface WorkerDetailProps {
   readonly runId: string;
-  /** `undefined`: closed. */
+  /** Undefined when it is closed. */
   readonly worker: RunWorker | undefined;
-  /** The store's clock. */
+  /** The time by the store's clock. */
   readonly atMs: number;
   readonly onClose: () => void;
 }
@@ -93,7 +93,7 @@ function Details({ runId, worker, atMs }: DetailsProps) {
   );
 }
 
-/** Whole seconds are all that is known. */
+/** Only whole seconds are known. */
 function heardOf({ last_heartbeat_ago_s: seconds }: RunWorker): string {
   return seconds === 0 ? "just now" : `${formatDuration(seconds * 1_000)} ago`;
 }

@@ -1,4 +1,4 @@
-/** The run's workers side by side; one of them opened. */
+/** The run's workers side by side, and the details of one. */
 import { IconServerOff } from "@tabler/icons-react";
 import { useState } from "react";
 import type { RunUpdate, RunWorker } from "../../../api/gen/types.ts";

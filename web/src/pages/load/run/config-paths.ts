@@ -1,7 +1,7 @@
 /** A run's settings as lines. Pure. */
 import type { Scenario } from "../../../api/gen/types.ts";
 
-/** What is not set, and what is shown elsewhere (statements, objectives), is left out. */
+/** Leaves out what is not set, and what is shown elsewhere (statements, objectives). */
 export function settingsOf(scenario: Scenario): readonly (readonly [path: string, text: string])[] {
   const { operations: _operations, ...workload } = scenario.workload;
   const { load_sql: _load, reset_sql: _reset, ...target } = scenario.target;
@@ -18,7 +18,7 @@ function flatten(value: object, path: string): readonly (readonly [string, strin
   });
 }
 
-/** `undefined` is what a configuration does not have. */
+/** `undefined` stands for a setting that is absent. */
 export function valueText(value: unknown): string {
   if (value === undefined) return "not there";
   if (value === null) return "not set";

@@ -1,4 +1,4 @@
-/** What was run: settings by path, and statements. Addresses have no passwords; the API never gives one. */
+/** The configuration: settings by path, and statements. The API never returns passwords. */
 import type { Scenario } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { settingsOf } from "./config-paths.ts";

@@ -1,4 +1,4 @@
-/** What failed: by kind, by operation, and in the target's own words. */
+/** The errors: by kind, by operation, and in the target's own words. */
 import { useQuery } from "@tanstack/react-query";
 import type { ErrorSummary, RunSummary } from "../../../api/gen/types.ts";
 import { readJson } from "../../../api/http.ts";

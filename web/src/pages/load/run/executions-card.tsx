@@ -57,7 +57,7 @@ export function ExecutionsCard({ runId, operations, recordOneIn }: ExecutionsCar
   const [order, setOrder] = useState("slowest");
   const [isFailed, setFailed] = useState(false);
   const query = new URLSearchParams({
-    // One more than is shown: whether there is a next page.
+    // One more than is shown, to know whether there is a next page.
     limit: String(pageSize + 1),
     offset: String(page * pageSize),
     order,

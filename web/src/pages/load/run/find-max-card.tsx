@@ -1,4 +1,4 @@
-/** The search for the most connections: its answer, and the steps to it. */
+/** The result of the search for the best number of connections, and its steps. */
 import type { ReportStep, RunSummary } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { DataTable } from "../../../components/data-table.tsx";

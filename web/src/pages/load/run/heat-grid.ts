@@ -1,7 +1,10 @@
-/** Records by when they began and how long they took: as bars of latency, and as colours of a heat map. Pure. */
+/** Records by start time and latency, as latency bars and as colours of a heat map. Pure. */
 import type { HeatCell, HeatMap } from "../../../api/gen/types.ts";
 
-/** On the time of the run's other charts, which begins with the load: records are without warm-up. */
+/**
+ * Shifts the times to those of the run's other charts, which begin with the load, including the
+ * warm-up.
+ */
 export function sinceLoad(map: HeatMap, loadStartMs: number | undefined): HeatMap {
   if (map.start_ms === null || loadStartMs === undefined) return map;
   const shift = Math.max(0, (map.start_ms - loadStartMs) / 1000);
@@ -15,7 +18,7 @@ export interface Bar {
   readonly count: number;
 }
 
-/** How many took how long, over the whole run; bars without records between others are there, with 0. */
+/** The number of records by latency, over the whole run, including empty bars between others. */
 export function barsOf({ cells }: HeatMap): readonly Bar[] {
   const counts = new Map<number, number>();
   for (const cell of cells) {
@@ -45,7 +48,7 @@ export interface HeatExtent {
   readonly countMax: number;
 }
 
-/** `undefined`: there is nothing to draw. */
+/** Undefined when there is nothing to draw. */
 export function extentOf({ cells, bucket_seconds: width }: HeatMap): HeatExtent | undefined {
   if (cells.length === 0) return undefined;
   const extent = { startSeconds: Infinity, endSeconds: 0, lowMs: Infinity, highMs: 0, countMax: 0 };
@@ -76,8 +79,8 @@ export function cellAt(
 type Colour = readonly [red: number, green: number, blue: number];
 
 /**
- * From the ground towards its opposite. Lightness alone tells more from less, so that both are read without seeing any hue; one
- * record is a few shades from the ground.
+ * From the background towards its opposite. Lightness alone shows the count, so the map needs no
+ * hue; a single record is a few shades from the background.
  */
 const ramps: Readonly<Record<"light" | "dark", readonly Colour[]>> = {
   light: [
@@ -96,7 +99,7 @@ const ramps: Readonly<Record<"light" | "dark", readonly Colour[]>> = {
   ],
 };
 
-/** By the logarithm: a few slow ones among thousands of fast ones are what people look for. */
+/** Logarithmic, so that a few slow records among thousands of fast ones are visible. */
 export function heatColour(count: number, countMax: number, scheme: "light" | "dark"): string {
   const share = countMax <= 1 ? 1 : Math.log(Math.max(1, count)) / Math.log(countMax);
   return rampColour(share, scheme);

@@ -1,4 +1,4 @@
-/** How many operations took how long: over the whole run, and when. Of the records in the lake. */
+/** Latency histogram and heat map, from the records in the lake. */
 import { useComputedColorScheme } from "@mantine/core";
 import { useMemo, useState } from "react";
 import type uPlot from "uplot";
@@ -134,7 +134,7 @@ function histogramOptions(
             if (count === 0) continue;
             const left = plot.valToPos(lowMs, "x", true);
             const width = Math.max(1, plot.valToPos(highMs, "x", true) - left - 1);
-            // One of thousands is still a line.
+            // A single record among thousands is still a visible line.
             const top = Math.min(bottom - 2, plot.valToPos(count, "y", true));
             ctx.fillRect(left, top, width, bottom - top);
           }
@@ -246,7 +246,7 @@ function heatOptions(
   };
 }
 
-/** Charts that are painted by hand: uPlot has the axes. */
+/** For charts that are painted by hand: uPlot draws only the axes. */
 function painted(host: HTMLElement): Pick<uPlot.Options, "legend" | "cursor" | "series"> {
   const stroke = getComputedStyle(host).getPropertyValue("--line");
   return {

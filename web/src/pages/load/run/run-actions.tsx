@@ -1,4 +1,4 @@
-/** What can be done with a run that has ended. */
+/** Actions on a run that has ended. */
 import { Button, Menu, Modal } from "@mantine/core";
 import { IconChevronDown, IconFileText, IconRepeat, IconScale } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
@@ -60,7 +60,7 @@ export function RunActions({ run }: { readonly run: TestDetail }) {
 }
 
 function Reports({ runId }: { readonly runId: string }) {
-  /** A link sends no token: where one is needed, the page fetches the file and hands it over. */
+  /** A link sends no token: when one is needed, the page fetches the file and saves it. */
   const fetchWithToken = (event: MouseEvent, path: string, name: string): void => {
     if (storedToken() === undefined) return;
     event.preventDefault();
@@ -109,7 +109,7 @@ async function download(path: string, name: string): Promise<void> {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-/** Other runs of the same template; those of others are found in the history. */
+/** Other runs of the same template; the history lists all runs. */
 function Others({ run }: { readonly run: TestDetail }) {
   const query = new URLSearchParams({
     limit: "50",

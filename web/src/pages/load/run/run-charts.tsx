@@ -9,7 +9,7 @@ import { formatElapsed, seriesOf } from "./run-series.ts";
 
 interface RunChartsProps {
   readonly metrics: RunMetrics;
-  /** What was asked for, where the rate is given. */
+  /** The requested rate, if the rate is fixed. */
   readonly targetQps: number | null;
 }
 

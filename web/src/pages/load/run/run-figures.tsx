@@ -1,4 +1,4 @@
-/** The run in a handful of numbers, all of its final record. */
+/** The main figures of the run, from its final record. */
 
 import type { LatencyName, RunSummary } from "../../../api/gen/types.ts";
 import type { Latency } from "../../../api/load.ts";
@@ -73,7 +73,7 @@ export function RunFigures({ summary }: { readonly summary: RunSummary }) {
   );
 }
 
-/** `≥ 4.01 s` where it is a least value. */
+/** `≥ 4.01 s` for a lower bound. */
 export function latencyText<Name extends LatencyName>(
   latency: Pick<Latency, "at_least" | Name>,
   name: Name,
@@ -87,7 +87,7 @@ function unservedNote({ unserved, unserved_pct: percent }: RunSummary): string {
   return `${formatShare(percent)} of what was due`;
 }
 
-/** Never 100 where it is less. */
+/** Never shows 100 for less than that. */
 function availabilityText(percent: number | null): string {
   return formatShare(percent === null ? null : Math.floor(percent * 10) / 10);
 }

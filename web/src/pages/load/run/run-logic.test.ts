@@ -118,7 +118,7 @@ test("[WEB63] the heat map gives bars over the whole run, gaps included, and cel
   assert.equal(sinceLoad(map, undefined), map);
 });
 
-/** As the eye weighs colours. */
+/** The perceived lightness of a colour. */
 function lightness(colour: string): number {
   const [red = 0, green = 0, blue = 0] = (colour.match(/\d+/g) ?? []).map(Number);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;

@@ -1,4 +1,4 @@
-/** A run that has ended: the verdict first, then the figures, then everything that explains them. */
+/** A run that has ended: the verdict, then the figures, then the details. */
 import { Anchor, Skeleton, Title } from "@mantine/core";
 import { IconArrowLeft } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -32,7 +32,7 @@ export function RunResult({ runId }: { readonly runId: string }) {
   const test = useQuery({
     queryKey: ["load-test", runId],
     queryFn: ({ signal }) => readJson<TestDetail>(testPath(runId), { signal }),
-    // Exact percentiles come a moment after the end.
+    // Exact percentiles arrive a moment after the end.
     refetchInterval: ({ state }) => (isSettling(state.data) ? settlingMs : false),
     retry: false,
   });

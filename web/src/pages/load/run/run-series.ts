@@ -1,4 +1,4 @@
-/** A run's rows by the second as charts need them. Pure. */
+/** Converts a run's rows of each second for charts. Pure. */
 import type { RunSecond, ServerPoll, WorkerSecond } from "../../../api/gen/types.ts";
 
 export interface RunSeries {
@@ -9,11 +9,11 @@ export interface RunSeries {
   readonly p50: readonly (number | null)[];
   readonly p95: readonly (number | null)[];
   readonly p99: readonly (number | null)[];
-  /** Where MEASUREMENT begins; 0 without a warm-up. */
+  /** Where the MEASUREMENT phase begins; 0 without a warm-up. */
   readonly measuredFrom: number;
 }
 
-/** Preparing and ending are not load: time begins with the first second of load. */
+/** Time begins with the first second of load, without preparing and ending. */
 export function seriesOf(seconds: readonly RunSecond[]): RunSeries {
   const loaded = seconds.filter(({ phase }) => phase === "WARMUP" || phase === "MEASUREMENT");
   const startMs = loadStartMs(seconds) ?? 0;
@@ -34,7 +34,7 @@ export function loadStartMs(seconds: readonly RunSecond[]): number | undefined {
   return seconds.find(({ phase }) => phase === "WARMUP" || phase === "MEASUREMENT")?.timestamp_ms;
 }
 
-/** Counts are of a phase, and begin again with it. */
+/** Counts restart with each phase. */
 function errorsPerSecond(second: RunSecond, before: RunSecond | undefined): number {
   const isSame = before?.phase === second.phase;
   const earlier = isSame ? before.error_count : 0;
@@ -48,7 +48,7 @@ export interface PollSeries {
   readonly queued: readonly (number | null)[];
 }
 
-/** On the same time as the run's own series. */
+/** Uses the same time axis as the run's own series. */
 export function pollSeriesOf(
   polls: readonly ServerPoll[],
   seconds: readonly RunSecond[],

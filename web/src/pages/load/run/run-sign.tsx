@@ -1,4 +1,4 @@
-/** The state of a run, and whether it kept its objectives: a sign and a word each. */
+/** The state of a run, and of its objectives, each as a sign and a word. */
 import {
   IconBan,
   IconCircleCheck,
@@ -28,8 +28,8 @@ export function RunStatusSign({ status }: { readonly status: RunStatus }) {
 }
 
 /**
- * Of a run that has ended. Without objectives there is no verdict, unless it broke a limit that
- * holds for every run.
+ * For a run that has ended. Without objectives there is no verdict, unless the run broke a limit of
+ * every run.
  */
 export function ObjectivesSign({
   run,

@@ -1,4 +1,4 @@
-/** What a search for the maximum found, and how well that is known. */
+/** The result of a search for the maximum, and its certainty. */
 import type { RunSummary } from "../../../api/gen/types.ts";
 import { plural } from "../../../format.ts";
 

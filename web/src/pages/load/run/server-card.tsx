@@ -1,4 +1,4 @@
-/** What the target told of itself: while the run lasted, and of its queries afterwards. */
+/** The target's own figures: during the run, and about its queries afterwards. */
 import { Button } from "@mantine/core";
 import {
   IconCircleCheck,
@@ -144,7 +144,7 @@ function sentenceOf(state: EnrichmentState, kind: string): string {
 
 const statementsMax = 50;
 
-/** Those first that the server spent most time on. */
+/** Sorted by the server's total time, the largest first. */
 function Statements({ statements }: Pick<EnrichmentState, "statements">) {
   const slowest = statements.toSorted((a, b) => b.totalMs - a.totalMs).slice(0, statementsMax);
   return (

@@ -1,4 +1,4 @@
-/** PASS or FAIL, each objective, and what makes the figures doubtful. */
+/** PASS or FAIL, each objective, and reasons for doubt. */
 import {
   IconAlertTriangle,
   IconBan,
@@ -28,7 +28,7 @@ export function VerdictCard({ run, summary }: VerdictCardProps) {
   const Icon = icons[kind];
   const objectives = new Set(summary.slos.map(({ text }) => text));
   const broken = summary.reasons.filter((text) => !objectives.has(text));
-  // The sentence has said some already.
+  // The sentence has already covered some of them.
   const notes = [...summary.allowances, ...summary.warnings].filter(
     (note) => !sentence.includes(note),
   );

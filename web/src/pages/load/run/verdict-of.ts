@@ -1,4 +1,4 @@
-/** What there is to say of a run first of all. Pure. */
+/** The main statement about a run. Pure. */
 
 import type { RunSummary, TestDetail } from "../../../api/gen/types.ts";
 import { isUnderWay } from "../../../api/load.ts";
@@ -71,7 +71,7 @@ function sentenceOf(text = ""): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Where the run itself says no more. */
+/** Used when the run gives no reason. */
 const reasons: Readonly<Record<string, string>> = {
   user_requested: "Somebody stopped it",
   guardrail: "A guardrail stopped it",

@@ -1,4 +1,4 @@
-/** A template from a file, or pasted. */
+/** Imports a template from a file or pasted text. */
 import { Button, FileButton, Group, Modal, Textarea } from "@mantine/core";
 import { IconUpload } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";

@@ -1,4 +1,4 @@
-/** What a run needs beyond its template: where it goes, and with which password. Then it is prepared, and waits for its start. */
+/** Asks for a run's target and password, and prepares the run. It then waits for its start. */
 import {
   Button,
   Checkbox,
@@ -19,7 +19,7 @@ import { runHref } from "../links.ts";
 import { foreignHost } from "./foreign-host.ts";
 
 interface PrepareDialogProps {
-  /** `undefined`: closed. */
+  /** Undefined when the dialog is closed. */
   readonly template: Pick<Template, "template_id" | "template_name"> | undefined;
   readonly onClose: () => void;
 }

@@ -1,4 +1,4 @@
-/** One template: its text, what is wrong with it, and the settings that are changed most. */
+/** One template: its text, its problems, and the most common settings. */
 import { Anchor, Button, Group, Title } from "@mantine/core";
 import {
   IconArrowLeft,
@@ -36,7 +36,7 @@ export function TemplateEditor({ id }: { readonly id: string }) {
   const { data, error } = useQuery({
     queryKey: ["load-template-text", id],
     queryFn: ({ signal }) => readSource(id, signal),
-    staleTime: Number.POSITIVE_INFINITY, // What is being changed is not changed under somebody's hands.
+    staleTime: Number.POSITIVE_INFINITY, // A draft is not replaced while it is being edited.
     gcTime: 0,
     retry: false,
   });
@@ -283,7 +283,7 @@ function Pools({ template: { pools } }: { readonly template: Template }) {
   );
 }
 
-/** Leaving with changes asks first. */
+/** Asks before leaving with unsaved changes. */
 function LeaveGuard({ isChanged }: { readonly isChanged: boolean }) {
   const blocker = useBlocker(
     ({ currentLocation, nextLocation }) =>

@@ -1,4 +1,4 @@
-/** The settings that are changed most often. They are in the text: the form reads them from there and writes them there. */
+/** The most common settings. The form reads them from the text and writes them there. */
 import { NumberInput, SegmentedControl, Stack, TextInput } from "@mantine/core";
 import type { LoadMode } from "../../../api/gen/types.ts";
 import { modeWords } from "./template-list.ts";
@@ -13,7 +13,7 @@ import {
 
 interface TemplateFormProps {
   readonly text: string;
-  /** The text cannot be read, or must not be changed. */
+  /** Whether the text is unreadable or read-only. */
   readonly isDisabled: boolean;
   readonly onChange: (text: string) => void;
 }
@@ -98,7 +98,7 @@ export function TemplateForm({ text, isDisabled, onChange }: TemplateFormProps) 
   );
 }
 
-/** A search has connections and an end of its own. */
+/** A search has its own connections and end. */
 function isHidden(name: SettingName, mode: LoadMode): boolean {
   return mode === "FIND_MAX_CONCURRENCY" && name !== "warmupS";
 }

@@ -1,4 +1,4 @@
-/** What is listed of templates, and how it is read. Pure. */
+/** The list of templates, and its texts. Pure. */
 import type { ListedTemplate, LoadMode } from "../../../api/gen/types.ts";
 import { formatCount, formatUptime, plural } from "../../../format.ts";
 
@@ -8,7 +8,7 @@ export const modeWords: Readonly<Record<LoadMode, string>> = {
   FIND_MAX_CONCURRENCY: "Find the maximum",
 };
 
-/** Every word is found somewhere in it. */
+/** Whether the template contains every word of the text. */
 export function matchesTemplate(template: ListedTemplate, text: string): boolean {
   const { template_name, description, target_kind, load_mode, operations } = template;
   const own = [template_name, description, target_kind, load_mode, modeWords[load_mode]];

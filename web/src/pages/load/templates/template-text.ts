@@ -1,11 +1,11 @@
 /**
- * A template as text. The form beside the editor changes the same text, and the rest of it, comments included, stays as it was
- * written. Pure.
+ * A template as text. The form beside the editor changes the same text and keeps everything else as
+ * written, including comments. Pure.
  */
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import type { LoadMode, TemplateProblem } from "../../../api/gen/types.ts";
 
-/** From the text's beginning. */
+/** Offsets in the text. */
 interface Place {
   readonly from: number;
   readonly to: number;
@@ -19,7 +19,7 @@ export type TemplateText =
   | { readonly kind: "document"; readonly value: unknown }
   | { readonly kind: "unreadable"; readonly problem: TextProblem };
 
-/** What is set most often. `undefined`: the text does not say it, or not as one value. */
+/** The most common settings. Undefined when the text has no such value, or not a single one. */
 export interface Settings {
   readonly url: string | undefined;
   readonly mode: LoadMode;
@@ -72,7 +72,7 @@ export function settingsOf(text: string): Settings {
   };
 }
 
-/** `undefined` takes it out, so that its default counts. */
+/** Undefined removes the setting, so that its default applies. */
 export function withSetting(text: string, name: SettingName, value: number | undefined): string {
   return changed(text, (document) => {
     if (value === undefined) document.deleteIn(paths[name]);
@@ -80,7 +80,7 @@ export function withSetting(text: string, name: SettingName, value: number | und
   });
 }
 
-/** A rate is for QPS alone. */
+/** Only the mode QPS has a rate. */
 export function withMode(text: string, mode: LoadMode): string {
   return changed(text, (document) => {
     document.setIn(modePath, mode);
@@ -89,7 +89,7 @@ export function withMode(text: string, mode: LoadMode): string {
   });
 }
 
-/** Its kind follows from it, unless the text says another. */
+/** The target's kind follows from the URL, so it is removed. */
 export function withUrl(text: string, url: string): string {
   return changed(text, (document) => {
     if (isMap(document.get("target"))) {
@@ -101,12 +101,12 @@ export function withUrl(text: string, url: string): string {
   });
 }
 
-/** Values that are kept apart are not edited here. */
+/** Removes the value pools, which are not edited here. */
 export function withoutPools(text: string): string {
   return changed(text, (document) => void document.deleteIn(["pools"]));
 }
 
-/** Each problem with the place in the text that it is about, or the nearest there is. */
+/** Adds to each problem its place in the text, or the nearest one. */
 export function placeProblems(
   text: string,
   problems: readonly TemplateProblem[],
@@ -138,7 +138,7 @@ function placeOf(document: Document, path: readonly (string | number)[]): Place 
   return { from: 0, to: 1 };
 }
 
-/** A whole section is marked by its name alone. */
+/** A whole section is marked at its name only. */
 function keyPlace(document: Document, path: readonly (string | number)[]): Place | undefined {
   const parent = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
   if (!isMap(parent)) return undefined;
@@ -159,7 +159,7 @@ function valueIn(document: Document, path: readonly string[]): unknown {
     const value = document.getIn(path);
     return isNode(value) ? undefined : value;
   } catch {
-    return undefined; // What should be a mapping is something else.
+    return undefined; // Another value is where a mapping should be.
   }
 }
 

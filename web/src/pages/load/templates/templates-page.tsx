@@ -1,4 +1,4 @@
-/** Templates: people's own, and those that come with the product. */
+/** Templates: the users' own, and the built-in ones. */
 import { ActionIcon, Button, Menu } from "@mantine/core";
 import {
   IconCopy,

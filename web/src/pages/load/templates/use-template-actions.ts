@@ -1,4 +1,4 @@
-/** What a person can do to templates. Each outcome is told in a toast. */
+/** What a user can do to templates. A toast reports each outcome. */
 import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "react-router";
 import type { Template } from "../../../api/gen/types.ts";
@@ -8,7 +8,7 @@ import { templateHref } from "../links.ts";
 
 type Named = Pick<Template, "template_id" | "template_name">;
 
-/** Goes to the copy. */
+/** Navigates to the copy. */
 export function useCopyTemplate(): UseMutationResult<Template, Error, Named> {
   const navigate = useNavigate();
   const queries = useQueryClient();
@@ -35,7 +35,7 @@ export function useDeleteTemplate(): UseMutationResult<void, Error, Named> {
   });
 }
 
-/** As a file of the browser's. */
+/** Downloads the template as a file. */
 export function useExportTemplate(): UseMutationResult<void, Error, Named> {
   return useMutation({
     mutationFn: async ({ template_id, template_name }) => {

@@ -1,8 +1,7 @@
 /**
- * A template that is being changed.
- *
- *   1  What is wrong with it is asked of the coordinator a moment after the last change; nothing is saved by that.
- *   2  A save says what it was made on. If somebody else saved meanwhile it is refused, and the draft stays.
+ * A template that is being edited. The coordinator checks it a moment after the last change,
+ * without saving. A save names the version that it is based on: if somebody else has saved
+ * meanwhile, it is refused and the draft stays.
  */
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
@@ -26,7 +25,7 @@ export interface TemplateDraft {
   readonly isChanged: boolean;
   readonly isReadable: boolean;
   readonly problems: readonly TextProblem[];
-  /** What is wrong is not known yet. */
+  /** Whether the current text has not been checked yet. */
   readonly isChecking: boolean;
   readonly checkError: Error | null;
   readonly save: () => void;
@@ -49,7 +48,7 @@ export function useTemplateDraft({ template, text: saved }: TemplateSource): Tem
     placeholderData: keepPreviousData,
     gcTime: 0,
     retry: false,
-  }); // 1
+  });
   const problems = useMemo(() => {
     if (read.kind === "unreadable") return [read.problem];
     const found = isMapping(read.value)
@@ -58,7 +57,7 @@ export function useTemplateDraft({ template, text: saved }: TemplateSource): Tem
     return placeProblems(rested, found);
   }, [read, rested, checked.data]);
   const saving = useMutation({
-    mutationFn: (document: unknown) => saveTemplate(id, document, seenMs), // 2
+    mutationFn: (document: unknown) => saveTemplate(id, document, seenMs),
     onSuccess: async (next) => {
       toastDone(next.template_name, "Saved.");
       queries.setQueryData(["load-template-text", id], { template: next, text });

@@ -1,4 +1,4 @@
-/** YAML with colours, and marks under what is wrong. */
+/** A YAML editor with colours, and marks under errors. */
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { setDiagnostics } from "@codemirror/lint";
@@ -15,11 +15,11 @@ interface YamlEditorProps {
   readonly isReadOnly: boolean;
   readonly problems: readonly TextProblem[];
   readonly onChange: (value: string) => void;
-  /** Where to go to; another object goes there again. */
+  /** The place to go to; a new object goes there again. */
   readonly goTo: { readonly at: number } | undefined;
 }
 
-/** Enough to find one's way: a plain value is one piece, however much SQL is in it. */
+/** A simple grammar: a plain value is one piece, even when it is SQL. */
 const yaml = StreamLanguage.define<{ depth: number }>({
   startState: () => ({ depth: 0 }),
   token: (stream, state) => {
@@ -40,7 +40,7 @@ const yaml = StreamLanguage.define<{ depth: number }>({
   },
 });
 
-/** Tab indents, so Escape is how the keyboard leaves. */
+/** Tab indents, so Escape leaves the editor. */
 function leave(view: EditorView): boolean {
   view.contentDOM.blur();
   return true;
