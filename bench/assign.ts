@@ -1,7 +1,8 @@
 /**
- * What the whole path costs for a query that costs nothing: HTTP, assignment to a worker, DuckDB, Parquet artifact,
- * fetch, checksum, rows back, acknowledgement. Beside it, in the same run and by turns, the same query on DuckDB
- * directly, and DuckDB writing and reading the same Parquet file: what no path with artifacts can do without.
+ * What the whole path costs for a query that costs nothing: HTTP, assignment to a worker, DuckDB,
+ * Parquet artifact, fetch, checksum, rows back, acknowledgement. Beside it, in the same run and by
+ * turns, the same query on DuckDB directly, and DuckDB writing and reading the same Parquet file:
+ * what no path with artifacts can do without.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -65,7 +65,9 @@ async function benchSigstop(cluster: Cluster, { trials }: BenchOptions, report: 
   report.spread("sigstop_to_accepted_elsewhere", "ms", samples, { atMost: 4_000 });
 }
 
-/** From the signal to the work being accepted by the other worker. The answer must still be right. */
+/**
+ * From the signal to the work being accepted by the other worker. The answer must still be right.
+ */
 async function timeReassignment(cluster: Cluster, signal: "SIGKILL" | "SIGSTOP"): Promise<number> {
   await cluster.waitForWorkers("ACTIVE", workerNames);
   const seconds = 1;

@@ -1,11 +1,11 @@
 /**
- * A package to compare with that is no dependency of this project: a person has installed it in a
- * directory of its own, whose name is in `CAPSTAN_PEERS`.
+ * Finds a package to compare with that is not a dependency of this project. The user installs it in
+ * a directory of its own, named by `CAPSTAN_PEERS`.
  */
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
-/** `undefined`: it is not there. */
+/** Undefined when it is not installed. */
 export function findPeer<T>(name: string): T | undefined {
   const dir = process.env.CAPSTAN_PEERS;
   if (dir === undefined) return undefined;

@@ -1,8 +1,8 @@
 /**
- * What Capstan wrote itself although a library exists, beside that library: CPU time of one thread,
- * the best of several rounds, and whether both find the same. Libraries that are no dependency are
- * looked for in `$CAPSTAN_PEERS` (`npm install re2js hyparquet` there); one that is not there is
- * said, and left out. `ratio` is the library's time over ours: above 1, ours is faster.
+ * Compares Capstan's own implementations with existing libraries: CPU time of one thread, the best
+ * of several rounds, and whether both results are equal. Libraries that are not dependencies are
+ * looked for in `$CAPSTAN_PEERS` (`npm install re2js hyparquet` there); a missing one is reported
+ * and skipped. `ratio` is the library's time divided by ours: above 1, ours is faster.
  */
 
 import { createHash } from "node:crypto";
@@ -43,7 +43,7 @@ export async function benchLibraries(options: BenchOptions, report: Report): Pro
 
 const rounds = 7;
 
-/** A contestant does `count` things and gives something that can be compared. */
+/** A contestant does `count` operations and returns a comparable result. */
 type Contestant = () => unknown;
 
 async function compare(
@@ -89,7 +89,7 @@ interface Re2Js {
   };
 }
 
-/** Values of a label, whole, as a selector's matchers test them. */
+/** Whole values of a label, as a selector's matchers test them. */
 async function regex(report: Report): Promise<void> {
   const library = peerOf<Re2Js>("re2js", report);
   if (library === undefined) return;
@@ -125,7 +125,7 @@ const compressors = Object.fromEntries([
   ["ZSTD", (input: Uint8Array) => new Uint8Array(zstdDecompressSync(input))],
 ]);
 
-/** The columns of a segment's samples, decoded whole; ours compares each page's checksum. */
+/** Decodes all columns of a segment's samples; ours also verifies each page's checksum. */
 async function parquet(report: Report): Promise<void> {
   const library = peerOf<Hyparquet>("hyparquet", report);
   if (library === undefined) return;
@@ -169,7 +169,7 @@ async function parquet(report: Report): Promise<void> {
   await compare(report, "parquet_value", rowCount * groupCount * columns.length, ours, theirs);
 }
 
-/** Requests of one sender, whose labels come again and again. Per series with one sample. */
+/** Requests of one sender with repeating labels. Per series with one sample. */
 async function remoteWrite(report: Report): Promise<void> {
   const schema = writeRequestSchema();
   const seriesCount = 2_000;

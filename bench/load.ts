@@ -1,10 +1,12 @@
 /**
  * Load tests beside pgbench, on one Postgres. Parts, for `--only`:
  *
- *   rates       whole runs (coordinator, two load workers, everything recorded) beside `pgbench -M prepared -j 2`, by turns
+ *   rates       whole runs (coordinator, two load workers, everything recorded) beside `pgbench -M
+ *               prepared -j 2`, by turns
  *   fixed-rate  latency at one rate (`--rate`) beside `pgbench -R`
  *   api         how soon a run's page has its answer; what viewers cost
- *   memory      a run of ten minutes (`--minutes`): memory of its processes early and late. Only when it is asked for
+ *   memory      a run of ten minutes (`--minutes`): memory of its processes early and late. Only
+ *               when it is asked for
  *   client      the Postgres client alone, in closed loops of its own. Only when it is asked for
  */
 import { loadavg } from "node:os";

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- NAME [options]`: runs one bench. A bench prints what it does as text and its figures as one
- * JSON line each (`{"bench":…,"metric":…}`); the last line is `bench NAME: ok` or `bench NAME: N goals missed`.
+ * `npm run bench -- NAME [options]`: runs one bench. A bench prints what it does as text and its
+ * figures as one JSON line each (`{"bench":…,"metric":…}`); the last line is `bench NAME: ok` or
+ * `bench NAME: N goals missed`.
  */
 import { parseArgs } from "node:util";
 import { benchAssign } from "./assign.ts";

@@ -1,8 +1,9 @@
 /**
- * The same questions to Capstan and to Prometheus, about the same samples, in one run on one machine. One OpenMetrics
- * file is imported into both; both are real processes (Capstan: `capstan up` with two workers); both are asked over HTTP
- * by turns, and a time counts until the last byte of the answer. The answers must agree. There is no cache of results:
- * the range moves by a step with every repetition.
+ * The same questions to Capstan and to Prometheus, about the same samples, in one run on one
+ * machine. One OpenMetrics file is imported into both; both are real processes (Capstan: `capstan
+ * up` with two workers); both are asked over HTTP by turns, and a time counts until the last byte
+ * of the answer. The answers must agree. There is no cache of results: the range moves by a step
+ * with every repetition.
  *
  *   cold  both were started anew for this one query (the system's page cache stays warm for both)
  *   warm  it was asked before, a step earlier

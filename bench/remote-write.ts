@@ -1,9 +1,11 @@
 /**
- * A real Prometheus scrapes an exporter of ours and writes everything to Capstan while both are asked the same range
- * queries: the answers must agree to 1e-9. It takes the `prometheus` of the PATH, or PROMETHEUS_BIN, and is skipped without.
+ * A real Prometheus scrapes an exporter of ours and writes everything to Capstan while both are
+ * asked the same range queries: the answers must agree to 1e-9. It takes the `prometheus` of the
+ * PATH, or PROMETHEUS_BIN, and is skipped without.
  *
- * Prometheus 2 counts a sample on a window's left edge, Prometheus 3 and Capstan do not. So the query's times are chosen
- * such that no sample lies on an edge: a millisecond of the second at which nothing was scraped.
+ * Prometheus 2 counts a sample on a window's left edge, Prometheus 3 and Capstan do not. So the
+ * query's times are chosen such that no sample lies on an edge: a millisecond of the second at
+ * which nothing was scraped.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";

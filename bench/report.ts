@@ -4,32 +4,35 @@ export interface BenchOptions {
   readonly busySeconds: number;
   /** Runs one part of a bench only. */
   readonly only: string | undefined;
-  /** In the data set. */
+  /** The number of samples in the data set. */
   readonly samples: number;
-  /** How often a query is asked when warm, and when everything was just started. */
+  /** How often a query runs warm, and right after a start. */
   readonly repetitions: number;
   readonly coldTrials: number;
-  /** Between a start and the cold query. */
+  /** The time between a start and the cold query. */
   readonly settleMs: number;
-  /** Between a start and the look at an idle system's memory. */
+  /** The time between a start and measuring an idle system's memory. */
   readonly idleMs: number;
-  /** Of the tables that are refreshed, and of their groups. */
+  /** The number of rows of the refreshed tables, and of their groups. */
   readonly rows: number;
   readonly groups: number;
-  /** Of a load: pairs of runs, how long each is, how long the one is that memory is watched in, and operations a second. */
+  /**
+   * Of a load: pairs of runs, how long each is, how long the one is that memory is watched in, and
+   * operations a second.
+   */
   readonly rounds: number;
   readonly seconds: number;
   readonly minutes: number;
   readonly rate: number;
   /** The target lag of a graph of tables. */
   readonly targetMs: number;
-  /** Of the comparison's cells only those that have this in their name (`select_c8_d1`). */
+  /** Runs only the comparison's cells with this text in their name (`select_c8_d1`). */
   readonly cell: string | undefined;
-  /** Where the data set is kept from run to run; a temporary directory unless given. */
+  /** Where the data set is kept between runs; defaults to a temporary directory. */
   readonly dir: string | undefined;
 }
 
-/** A part that is not there would measure nothing, and say that all is well. */
+/** Rejects an unknown part, which would measure nothing and report success. */
 export function checkPart({ only }: BenchOptions, names: readonly string[]): void {
   if (only === undefined || names.includes(only)) return;
   process.stderr.write(`capstan: there is no part ${only}; there are ${names.join(", ")}\n`);
@@ -60,7 +63,7 @@ export class Report {
     process.stdout.write(`${text}\n`);
   }
 
-  /** The median and the worst of `samples`; the goal, where there is one, is for the worst. */
+  /** Reports the median and the worst of `samples`; a goal applies to the worst. */
   spread(metric: string, unit: string, samples: readonly number[], goal?: Goal): void {
     const sorted = [...samples].sort((a, b) => a - b);
     const worst = sorted.at(-1) ?? Number.NaN;
@@ -84,7 +87,10 @@ export class Report {
     });
   }
 
-  /** Several figures that belong together, in one line; those that have a goal say whether it was met. */
+  /**
+   * Several figures that belong together, in one line; those that have a goal say whether it was
+   * met.
+   */
   figure(
     metric: string,
     judged: Readonly<Record<string, Judged>>,
@@ -104,13 +110,13 @@ export class Report {
     this.#line({ metric, ...Object.fromEntries(plain), ...Object.fromEntries(withGoals) });
   }
 
-  /** Something that must be so; `problem` says why it is not. */
+  /** Checks a condition; `problem` says why it does not hold. */
   check(metric: string, problem: string | undefined): void {
     if (problem !== undefined) this.#missed += 1;
     this.#line({ metric, met: problem === undefined, ...(problem && { problem }) });
   }
 
-  /** Prints the last line and gives the exit code. */
+  /** Prints the last line and returns the exit code. */
   close(): number {
     const verdict = this.#missed === 0 ? "ok" : `${this.#missed} goals missed`;
     process.stdout.write(`bench ${this.#bench}: ${verdict}\n`);

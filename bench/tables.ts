@@ -1,8 +1,10 @@
 /**
- * Dynamic tables, from what a refresh costs to how fresh a graph of a hundred stays. Parts, for `--only`:
+ * Dynamic tables, from what a refresh costs to how fresh a graph of a hundred stays. Parts, for
+ * `--only`:
  *
  *   full         a full refresh beside the same COPY … TO Parquet in plain DuckDB, by turns
- *   incremental  an incremental refresh beside a full one, after the same changes; the contents must be the same
+ *   incremental  an incremental refresh beside a full one, after the same changes; the contents
+ *                must be the same
  *   auto         what AUTO takes beside full refreshes alone, over a mix of small and large changes
  *   claims       claims a second, beside other queues on the same Postgres
  *   lag          from a commit in a source to the dynamic table that shows it

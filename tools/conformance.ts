@@ -1,14 +1,15 @@
 /**
- * `npm run conformance -- promql|streams [DIR] [options]`: runs another project's test suite against Capstan.
- * The suites are never part of this repository: they are looked for in DIR; without it, in
- * $CAPSTAN_CONFORMANCE/NAME, then in ../shared/conformance/NAME.
+ * `npm run conformance -- promql|streams [DIR] [options]`: runs another project's test suite
+ * against Capstan. The suites are never part of this repository: they are looked for in DIR;
+ * without it, in $CAPSTAN_CONFORMANCE/NAME, then in ../shared/conformance/NAME.
  *
- * promql runs through the whole path: two workers, segments, artifacts, merge, evaluation; from sealed segments, from
- * the head, and from both (`--mode` picks one). `--direct` runs the language alone, in memory. `--file NAME` (and
- * `--line N`) picks scripts, `--limit N` lists at most so many failures, `--verbose` lists what passed, too.
+ * promql runs through the whole path: two workers, segments, artifacts, merge, evaluation; from
+ * sealed segments, from the head, and from both (`--mode` picks one). `--direct` runs the language
+ * alone, in memory. `--file NAME` (and `--line N`) picks scripts, `--limit N` lists at most so many
+ * failures, `--verbose` lists what passed, too.
  *
- * The streams language does not exist yet, so every case is counted and none passes; the line says so.
- * The exit code is 0 when everything passed or the suite is absent, 1 when something failed.
+ * The streams language does not exist yet, so every case is counted and none passes; the line says
+ * so. The exit code is 0 when everything passed or the suite is absent, 1 when something failed.
  */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";

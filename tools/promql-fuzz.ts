@@ -1,7 +1,8 @@
 /**
- * `node tools/promql-fuzz.ts --prometheus PATH [--seed S] [--rounds N] [--queries N] [--shards N]`: random samples and
- * random queries, asked of a real Prometheus (3.x) and of our engine in memory. Every difference of result, error or
- * annotation is printed with what reproduces it. Run by hand; the exit code is 1 if there was a difference.
+ * `node tools/promql-fuzz.ts --prometheus PATH [--seed S] [--rounds N] [--queries N] [--shards N]`:
+ * random samples and random queries, asked of a real Prometheus (3.x) and of our engine in memory.
+ * Every difference of result, error or annotation is printed with what reproduces it. Run by hand;
+ * the exit code is 1 if there was a difference.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -32,7 +32,8 @@ export function testFiles(files: readonly SourceFile[]): TestFile[] {
     const seen = new Set([path]);
     for (const each of seen) {
       if (isStarter.get(each) === true) return true;
-      for (const { target } of imports.get(each) ?? []) seen.add(target); // Visited by this loop, too.
+      // Visited by this loop, too.
+      for (const { target } of imports.get(each) ?? []) seen.add(target);
     }
     return false;
   };

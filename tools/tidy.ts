@@ -1,7 +1,7 @@
 /**
  * What the house style asks and no linter knows: the direction of imports, calls that only adapters
- * may make, what a core must not contain, rules of a SPEC.md that no test cites, words that must not
- * stay. It works on text: a finding is `file:line: what is wrong`. `npm test` runs it
+ * may make, what a core must not contain, rules of a SPEC.md that no test cites, words that must
+ * not stay. It works on text: a finding is `file:line: what is wrong`. `npm test` runs it
  * (`tidy/tidy.test.ts`); `node tools/tidy.ts` prints what it found and how much it looked at.
  */
 import { dirname } from "node:path";

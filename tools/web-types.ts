@@ -1,7 +1,7 @@
 /**
  * Writes the dashboard's types of the API (`web/src/api/gen/types.ts`) from the components of
- * `/openapi.json`: `node tools/web-types.ts`. `web-types.test.ts` fails when the file is not what the
- * routes say now. It knows the words of JSON Schema that zod writes, and throws at any other.
+ * `/openapi.json`: `node tools/web-types.ts`. `web-types.test.ts` fails when the file is not what
+ * the routes say now. It knows the words of JSON Schema that zod writes, and throws at any other.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

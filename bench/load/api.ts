@@ -1,4 +1,7 @@
-/** How soon a run's page has its answer, while the run goes on and when it is over; and what people who watch it cost the coordinator. */
+/**
+ * How soon a run's page has its answer, while the run goes on and when it is over; and what people
+ * who watch it cost the coordinator.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { getJson, waitFor } from "../../test/e2e/harness.ts";
 import { type BenchOptions, percentile, type Report } from "../report.ts";

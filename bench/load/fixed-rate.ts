@@ -1,6 +1,7 @@
 /**
- * Latency at one rate that both can make (`pgbench -R`), from the moment that each operation was due: how late a generator is itself shows
- * here and nowhere else. By turns, on the same tables of the same server.
+ * Latency at one rate that both can make (`pgbench -R`), from the moment that each operation was
+ * due: how late a generator is itself shows here and nowhere else. By turns, on the same tables of
+ * the same server.
  */
 import { type BenchOptions, median, type Report } from "../report.ts";
 import { LoadCluster, scale } from "./load-cluster.ts";

@@ -1,4 +1,7 @@
-/** A Postgres under load and a Capstan that loads it: real processes, two load workers to a run, everything recorded as by default. */
+/**
+ * A Postgres under load and a Capstan that loads it: real processes, two load workers to a run,
+ * everything recorded as by default.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,12 +13,18 @@ import {
 } from "../../src/ground/store/testing/embedded-postgres.ts";
 import { type Cluster, getJson, http, startCluster, waitFor } from "../../test/e2e/harness.ts";
 
-/** As many as pgbench has threads, and the goals' machine cores. */
+/** The number of pgbench's threads, and of the cores of the goals' machine. */
 export const workerCount = 2;
-/** Of the tables; TPC-B's branches are as many, so that connections do not wait for each other. */
+/**
+ * The scale of the tables. TPC-B has as many branches, so that connections do not wait for each
+ * other.
+ */
 export const scale = 16;
 const clockTicks = 100;
-/** Rarely: who looks takes the processor from those that are measured. Fifty looks a second took 8 % of one. */
+/**
+ * Polls rarely, because polling takes CPU from the measurement: fifty polls a second took 8 % of a
+ * core.
+ */
 const lookMs = 2_000;
 
 export interface RunRequest {
@@ -38,7 +47,7 @@ interface TestBody {
 
 export class LoadCluster {
   readonly cluster: Cluster;
-  /** Of the database under load. */
+  /** The URL of the database under load. */
   readonly targetUrl: string;
   readonly #postgres: EmbeddedPostgres;
   #isLoaded = false;
@@ -66,7 +75,7 @@ export class LoadCluster {
     await this.#postgres.stop();
   }
 
-  /** Makes the tables, once. */
+  /** Creates the tables once. */
   async loadData(): Promise<void> {
     if (this.#isLoaded) return;
     const request = { templateId: "tpcb-like", connections: 2, settings: [] } as const;
@@ -74,7 +83,7 @@ export class LoadCluster {
     this.#isLoaded = true;
   }
 
-  /** The started run's id. */
+  /** Returns the started run's id. */
   async begin(request: RunRequest): Promise<string> {
     const id = await this.#prepare(request, false);
     await this.post(`/api/tests/${id}/start`);
@@ -93,7 +102,7 @@ export class LoadCluster {
     );
   }
 
-  /** The test when its run has ended, well. */
+  /** Resolves with the test after its run has ended successfully. */
   async ended(id: string, waitMsMax: number): Promise<TestBody> {
     await waitFor(
       `the end of ${id}`,
@@ -111,7 +120,7 @@ export class LoadCluster {
     return test;
   }
 
-  /** Processes of the run's load workers, in order. */
+  /** The processes of the run's load workers, in order. */
   workerPids(id: string): readonly number[] {
     return this.#row("worker_heartbeats", id).map(({ process_id: pid }) => Number(pid));
   }
@@ -155,7 +164,7 @@ export class LoadCluster {
   }
 }
 
-/** What a process and all its threads have spent. */
+/** The CPU time of a process with all its threads. */
 export function cpuSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

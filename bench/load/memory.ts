@@ -1,6 +1,6 @@
 /**
- * A long run, watched by somebody: what coordinator and workers hold in memory in its second minute and in its last, and how what they have
- * on disk grows.
+ * A long run, watched by somebody: what coordinator and workers hold in memory in its second minute
+ * and in its last, and how what they have on disk grows.
  */
 import { readdirSync, statSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -13,7 +13,7 @@ const connections = 8;
 const rate = 4_000;
 const warmupSeconds = 3;
 const sampleMs = 2_000;
-/** Garbage comes and goes: the median of so long. */
+/** The median over this time, because garbage comes and goes. */
 const windowMs = 30_000;
 const growthMax = 1.1;
 const mebibyte = 1024 ** 2;
@@ -94,7 +94,7 @@ function windowBefore(samples: readonly Sample[], atMs: number): Readonly<Record
   );
 }
 
-/** Of the store and of each directory. */
+/** The disk use of the store and of each directory. */
 function diskUse(dir: string): string {
   return readdirSync(dir, { withFileTypes: true })
     .map((entry) => [entry.name, sizeOf(join(dir, entry.name))] as const)

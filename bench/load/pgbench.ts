@@ -1,4 +1,7 @@
-/** pgbench as a peer: its two built-in scripts on Capstan's tables, closed loop or at a rate, and what it spends in CPU time. */
+/**
+ * pgbench as a peer: its two built-in scripts on Capstan's tables, closed loop or at a rate, and
+ * what it spends in CPU time.
+ */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,7 +18,7 @@ export interface Cell {
 
 export interface RateFigures {
   readonly perSecond: number;
-  /** Of the client, for one operation. */
+  /** The client's CPU time for one operation. */
   readonly cpuMicroseconds: number;
 }
 
@@ -27,17 +30,17 @@ export interface LatencyFigures {
 export interface PgbenchOptions {
   readonly url: string;
   readonly scale: number;
-  /** What the tables' names begin with. */
+  /** The prefix of the tables' names. */
   readonly tables: "pgbench" | "tpcb";
   readonly seconds: number;
   readonly seed: number;
 }
 
 const program = process.env.PGBENCH_BIN ?? "pgbench";
-/** As many as Capstan has workers. */
+/** The same number as Capstan's workers. */
 const threads = 2;
 
-/** `undefined`: it is not on the PATH. */
+/** Undefined when pgbench is not on the PATH. */
 export function pgbenchVersion(): string | undefined {
   const said = spawnSync(program, ["--version"], { encoding: "utf8" });
   return said.status === 0 ? said.stdout.trim() : undefined;
@@ -59,7 +62,7 @@ export async function pgbenchRate(cell: Cell, options: PgbenchOptions): Promise<
   });
 }
 
-/** At `-R rate`: from the moment that each transaction was due. */
+/** With `-R rate`: measured from the moment that each transaction was due. */
 export async function pgbenchLatency(
   cell: Cell,
   rate: number,
@@ -107,7 +110,7 @@ async function run(
   return { said, cpuSeconds: user + system };
 }
 
-/** A pipeline of pgbench's has one Sync at its end. */
+/** A pipeline of pgbench has one Sync at its end. */
 function scriptOf({ workload, depth }: Cell, tables: PgbenchOptions["tables"]): string {
   const select = `\\set aid random(1, 100000 * :scale)
 SELECT abalance FROM ${tables}_accounts WHERE aid = :aid;

@@ -1,6 +1,6 @@
 /**
- * One process of closed loops, at the order of `postgres-client.ts`. It says when it is warm, goes on, and counts from the
- * next message, so that all processes count at the same time.
+ * One process of closed loops, at the order of `postgres-client.ts`. It says when it is warm, goes
+ * on, and counts from the next message, so that all processes count at the same time.
  */
 import { once } from "node:events";
 import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
@@ -19,7 +19,7 @@ export interface ClientOrder {
   readonly connections: number;
   readonly depth: number;
   readonly seconds: number;
-  /** Executions before it counts: code that runs for the first time is compiled, on a busy machine slowly. */
+  /** Executions before counting starts: new code is compiled first, slowly on a busy machine. */
   readonly warmupCount: number;
   readonly scale: number;
   readonly seed: string;

@@ -1,6 +1,6 @@
 /**
- * How much of pgbench's rate the Postgres client alone reaches: closed loops with seeded random keys, in as many processes as pgbench has
- * threads, by turns with pgbench on the same server.
+ * How much of pgbench's rate the Postgres client alone reaches: closed loops with seeded random
+ * keys, in as many processes as pgbench has threads, by turns with pgbench on the same server.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,6 +1,7 @@
 /**
- * How much of pgbench's rate whole Capstan runs reach, and what either spends in CPU time for an operation: by turns, on the same tables
- * of the same server. Only ratios mean something: whoever else uses the machine slows both.
+ * How much of pgbench's rate whole Capstan runs reach, and what either spends in CPU time for an
+ * operation: by turns, on the same tables of the same server. Only ratios mean something: whoever
+ * else uses the machine slows both.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { type BenchOptions, median, type Report } from "../report.ts";
@@ -68,7 +69,10 @@ async function compare(
   );
 }
 
-/** CPU time is that of the middle of MEASUREMENT: starting and ending a process is not an operation's. */
+/**
+ * CPU time is that of the middle of MEASUREMENT: starting and ending a process is not an
+ * operation's.
+ */
 async function capstanRate(
   world: LoadCluster,
   { workload, connections, depth }: Cell,

@@ -1,4 +1,6 @@
-/** One query, asked of every system by turns: cold, then warm. Each time it is asked a step earlier. */
+/**
+ * One query, asked of every system by turns: cold, then warm. Each time it is asked a step earlier.
+ */
 import { setTimeout } from "node:timers/promises";
 import { type BenchOptions, type Judged, percentile, type Report } from "../report.ts";
 import { type BenchQuery, requestPath } from "./queries.ts";
@@ -38,9 +40,9 @@ class Comparison {
   readonly #endMs: number;
   readonly #systems: readonly System[];
   #repetition = 0;
-  /** Of the last answer. */
+  /** The number of points of the last answer. */
   points = 0;
-  /** The first that was found. */
+  /** The first difference that was found. */
   difference: string | undefined;
 
   constructor(query: BenchQuery, endMs: number, systems: readonly System[]) {
@@ -49,7 +51,7 @@ class Comparison {
     this.#systems = systems;
   }
 
-  /** Milliseconds until the last byte, of each system. */
+  /** Returns each system's milliseconds until the last byte. */
   async ask(): Promise<number[]> {
     const path = requestPath(this.#query, this.#endMs, this.#repetition);
     this.#repetition += 1;
@@ -65,13 +67,13 @@ class Comparison {
     this.points = countPoints(ours);
     if (Number.isNaN(this.points)) {
       this.difference ??= ours.slice(0, 300);
-      timesMs[0] = Number.NaN; // However fast: it is no answer.
+      timesMs[0] = Number.NaN; // A wrong answer has no time.
     } else if (theirs !== undefined) this.difference ??= firstDifference(ours, theirs);
     return timesMs;
   }
 }
 
-/** A system that does not answer has given a wrong answer; the bench goes on. */
+/** A system that does not answer counts as a wrong answer; the bench goes on. */
 async function fetchAll(url: string): Promise<Buffer> {
   try {
     return Buffer.from(await (await fetch(url)).arrayBuffer());
@@ -96,7 +98,7 @@ function tell(
   report.figure(metric, judged, figures);
 }
 
-/** `undefined`: there is no such system. */
+/** Undefined when there is no such system. */
 function median(rounds: readonly (readonly number[])[], system: number): number | undefined {
   const timesMs = rounds.flatMap((round) => round[system] ?? []);
   return timesMs.length === 0

@@ -1,8 +1,8 @@
 /**
- * The samples that both systems are asked about: a day of counters, gauges and a classic histogram, one sample of each
- * series every 30 s, as an OpenMetrics file. The same seed gives the same values. Every sample is 7.013 s past a
- * multiple of 30 s and every query at full seconds, so that no sample lies on the edge of a window: Prometheus before
- * 3.0 counted both edges in.
+ * The samples that both systems are asked about: a day of counters, gauges and a classic histogram,
+ * one sample of each series every 30 s, as an OpenMetrics file. The same seed gives the same
+ * values. Every sample is 7.013 s past a multiple of 30 s and every query at full seconds, so that
+ * no sample lies on the edge of a window: Prometheus before 3.0 counted both edges in.
  */
 import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
@@ -27,7 +27,10 @@ const bucketBounds = ["0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1
 const paths = ["/", "/api/items", "/api/users", "/v1/sum", "/v2/sum"];
 const codes = ["200", "500"];
 
-/** `endMs` is when the last sample may be at the latest; a full two hours before it, so that nothing is in the future. */
+/**
+ * `endMs` is the latest time of a sample; the data end two full hours before it, so that nothing is
+ * in the future.
+ */
 export async function writeDataSet(
   file: string,
   sampleCount: number,
@@ -63,7 +66,7 @@ export async function writeDataSet(
   };
 }
 
-/** `labels` as it stands in a line. */
+/** `labels` is the text as it is in a line. */
 function* allSeries(
   seriesCount: number,
   prng: Prng,

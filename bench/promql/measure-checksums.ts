@@ -15,7 +15,7 @@ import { median, type Report } from "../report.ts";
 
 const rounds = 9;
 
-/** Of the data directory of a Capstan that does not run. */
+/** Reads the data directory of a Capstan that does not run. */
 export async function measureChecksums(dataDir: string, report: Report): Promise<void> {
   const path = join(dataDir, "store.sqlite");
   const parts = { clock: realClock, logger: silentLogger };
@@ -24,7 +24,7 @@ export async function measureChecksums(dataDir: string, report: Report): Promise
     const segments = await new SegmentCatalog({ store }).list();
     const unverified = segments.map(({ checksums: _, ...info }): SegmentInfo => info);
     const spent = { verified: [] as number[], plain: [] as number[] };
-    decodeAll(join(dataDir, "lake"), segments); // Once, for the compiler.
+    decodeAll(join(dataDir, "lake"), segments); // A first round for the compiler.
     for (let round = 0; round < rounds; round += 1) {
       spent.plain.push(decodeAll(join(dataDir, "lake"), unverified));
       spent.verified.push(decodeAll(join(dataDir, "lake"), segments));

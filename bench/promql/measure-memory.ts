@@ -14,7 +14,7 @@ import { type Memory, memoryOfTrees, type System, totalBytes } from "./system.ts
 
 const mebibyte = 1024 ** 2;
 const goals = { idle: 450 * mebibyte, after: 800 * mebibyte };
-/** After the last answer, before it counts as settled. */
+/** The time after the last answer until the memory counts as settled. */
 const restMs = 30_000;
 
 export async function measureIdle(
@@ -39,7 +39,7 @@ export async function measureIdle(
 }
 
 /**
- * Each starts anew, so that it is what these queries leave, however often the bench asked before.
+ * Starts each system again, so that only these queries count, however often the bench asked before.
  */
 export async function measureAfter(
   endMs: number,

@@ -1,4 +1,7 @@
-/** A real Prometheus to compare with: its binaries are those of the PATH, or $PROMETHEUS_BIN and $PROMTOOL_BIN. */
+/**
+ * A real Prometheus to compare with: its binaries are those of the PATH, or $PROMETHEUS_BIN and
+ * $PROMTOOL_BIN.
+ */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +16,7 @@ export interface PrometheusBinaries {
   readonly version: string;
 }
 
-/** `undefined`: there is none on this machine. */
+/** Undefined when this machine has no Prometheus. */
 export function findPrometheus(): PrometheusBinaries | undefined {
   const { PROMETHEUS_BIN: prometheus = "prometheus", PROMTOOL_BIN: promtool = "promtool" } =
     process.env;
@@ -98,7 +101,7 @@ export async function startPrometheus(
   return server;
 }
 
-/** Free a moment ago; nothing else on this machine takes ports by number. */
+/** A port that was free a moment ago; nothing else on this machine takes ports by number. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

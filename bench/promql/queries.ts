@@ -1,13 +1,16 @@
-/** What both systems are asked. The aggregations over many series are those with the goal of five times the speed. */
+/**
+ * What both systems are asked. The aggregations over many series are those with the goal of five
+ * times the speed.
+ */
 
 export interface BenchQuery {
   readonly name: string;
   readonly query: string;
-  /** Absent: an instant query. */
+  /** Absent for an instant query. */
   readonly range?: { readonly lengthMs: number; readonly stepMs: number };
-  /** How much faster than Prometheus it is to be when warm. */
+  /** The minimum speedup over Prometheus when warm. */
   readonly speedupMin: number;
-  /** A light query: milliseconds when warm. */
+  /** The maximum milliseconds of a light query when warm. */
   readonly msMax?: number;
 }
 
@@ -94,7 +97,10 @@ export const benchQueries: readonly BenchQuery[] = [
   },
 ];
 
-/** Ends by `endMs`, an even number of steps before it for each repetition, so that no two are the same question. */
+/**
+ * Ends by `endMs`, an even number of steps before it for each repetition, so that no two are the
+ * same question.
+ */
 export function requestPath(query: BenchQuery, endMs: number, repetition: number): string {
   if (query.range === undefined) {
     const time = Math.floor(endMs / 60_000) * 60 - repetition * 60;

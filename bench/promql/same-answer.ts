@@ -1,4 +1,7 @@
-/** Whether two answers of Prometheus's API say the same: the same series, the same times, values to 1e-9. */
+/**
+ * Whether two answers of Prometheus's API say the same: the same series, the same times, values to
+ * 1e-9.
+ */
 
 interface ApiAnswer {
   readonly status: string;

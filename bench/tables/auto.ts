@@ -1,6 +1,7 @@
 /**
- * AUTO beside FULL, over the same changes, most of them too large for an incremental refresh to pay. It has to learn that, and
- * what it learns with costs: the sum of all refreshes is what counts.
+ * AUTO beside FULL, over the same changes, most of them too large for an incremental refresh to
+ * pay. It has to learn that, and what it learns with costs: the sum of all refreshes is what
+ * counts.
  */
 import type { BenchOptions, Report } from "../report.ts";
 import { LakeWorld } from "./lake-world.ts";

@@ -1,10 +1,12 @@
 /**
- * Queues for jobs on Postgres to compare with, where a person has installed them: `npm install graphile-worker pg-boss` in a directory
- * of its own, whose name is in `CAPSTAN_PEERS`. They are no dependency of this project.
+ * Queues for jobs on Postgres to compare with, where a person has installed them: `npm install
+ * graphile-worker pg-boss` in a directory of its own, whose name is in `CAPSTAN_PEERS`. They are no
+ * dependency of this project.
  *
- *   graphile-worker  its runner with as many jobs at a time; all jobs are there before it starts. A job is fetched by one statement
- *                    (SKIP LOCKED) and deleted by another.
- *   pg-boss          as many loops of `fetch`, one job each, and `complete`. A job is two UPDATEs of one row.
+ *   graphile-worker  its runner with as many jobs at a time; all jobs are there before it starts. A
+ *                    job is fetched by one statement (SKIP LOCKED) and deleted by another.
+ *   pg-boss          as many loops of `fetch`, one job each, and `complete`. A job is two UPDATEs
+ *                    of one row.
  */
 import { findPeer } from "../find-peer.ts";
 
@@ -65,7 +67,7 @@ function graphilePeer({ runMigrations, makeWorkerUtils, run, Logger }: GraphileW
         maxPoolSize: loops + 2,
       });
       await done.promise;
-      await runner.stop(); // Until the last one is ended in the database, too.
+      await runner.stop(); // Waits until the last job has ended in the database, too.
       return performance.now() - startedMs;
     },
   };

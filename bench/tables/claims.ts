@@ -1,8 +1,10 @@
 /**
- * How many refreshes that find nothing to do can be claimed and ended in a second: `claim` of one, `publish` of NO_DATA, by several
- * loops of one process at a time. Beside it, on the same Postgres, queues for jobs do the same number of empty jobs with the
- * same number of loops (`claim-peers.ts`). They do less for each: a claim here is a fencing token, a lease, targets and cursors; its
- * end is the history, the versions that readers need, what is ready next, and a change in the watched log.
+ * How many refreshes that find nothing to do can be claimed and ended in a second: `claim` of one,
+ * `publish` of NO_DATA, by several loops of one process at a time. Beside it, on the same Postgres,
+ * queues for jobs do the same number of empty jobs with the same number of loops
+ * (`claim-peers.ts`). They do less for each: a claim here is a fencing token, a lease, targets and
+ * cursors; its end is the history, the versions that readers need, what is ready next, and a change
+ * in the watched log.
  *
  * That Postgres is the tests': it does not wait for the disk (`fsync=off`), for anybody.
  */

@@ -1,4 +1,6 @@
-/** A real cluster for tables: statements over HTTP, and a look into its store, as exact as its own. */
+/**
+ * A real cluster for tables: statements over HTTP, and a look into its store, as exact as its own.
+ */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -1,7 +1,8 @@
 /**
- * A full refresh, from its claim to its publication, beside plain DuckDB of the same version, threads, memory and Parquet settings
- * that computes the same SELECT from the same files into one. What a refresh has besides: columns of its own for the next,
- * incremental one (`columns`), statistics, a file that is on the disk when it says so, and two transactions.
+ * A full refresh, from its claim to its publication, beside plain DuckDB of the same version,
+ * threads, memory and Parquet settings that computes the same SELECT from the same files into one.
+ * What a refresh has besides: columns of its own for the next, incremental one (`columns`),
+ * statistics, a file that is on the disk when it says so, and two transactions.
  */
 import { availableParallelism } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
 /**
- * A hundred dynamic tables in five levels, each of which reads one or two of the level above, while four plain tables change at
- * random for a minute. Every half second the store is asked how far each table is behind: none may ever be later than its target.
+ * A hundred dynamic tables in five levels, each of which reads one or two of the level above, while
+ * four plain tables change at random for a minute. Every half second the store is asked how far
+ * each table is behind: none may ever be later than its target.
  */
 import { setTimeout } from "node:timers/promises";
 import { readOverview } from "../../src/kinds/refresh/store/overview.ts";
@@ -78,7 +79,7 @@ async function missedBefore(cluster: TablesCluster): Promise<ReadonlyMap<string,
   return new Map(tables.map(({ label, lagMissedCount }) => [label, lagMissedCount]));
 }
 
-/** How many commits that were. */
+/** Returns the number of commits. */
 async function changeUntil(cluster: TablesCluster, endMs: number): Promise<number> {
   let commits = 0;
   while (performance.now() < endMs) {

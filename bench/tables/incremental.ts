@@ -1,6 +1,7 @@
 /**
- * The same changes, taken over by an incremental refresh of one table and by a full one of another with the same definition. Both
- * are timed from the claim to the publication, and must hold the same rows afterwards.
+ * The same changes, taken over by an incremental refresh of one table and by a full one of another
+ * with the same definition. Both are timed from the claim to the publication, and must hold the
+ * same rows afterwards.
  */
 import type { BenchOptions, Judged, Report } from "../report.ts";
 import { LakeWorld } from "./lake-world.ts";
@@ -9,7 +10,7 @@ import { definitions, fillShop, type Shape, ShopChanges, type Spread } from "./s
 const shapes: readonly Shape[] = ["merge", "keys", "joined", "windowed"];
 const shares = [0.001, 0.01, 0.1, 0.5];
 const spreads: readonly Spread[] = ["uniform", "zipfian"];
-/** How many times faster it should be at the smallest share. */
+/** The minimum speedup at the smallest share of changes. */
 const goals: Readonly<Record<string, number>> = { merge: 20, keys: 5, joined: 5, windowed: 5 };
 
 export async function benchIncremental({ rows, groups }: BenchOptions, report: Report) {

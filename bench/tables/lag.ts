@@ -1,6 +1,7 @@
 /**
- * How soon a dynamic table with a target lag of a second shows what was committed to its source: from the moment an INSERT is sent
- * over HTTP until a SELECT of the table, asked again and again, has it. Trials begin at random phases of the schedule.
+ * How soon a dynamic table with a target lag of a second shows what was committed to its source:
+ * from the moment an INSERT is sent over HTTP until a SELECT of the table, asked again and again,
+ * has it. Trials begin at random phases of the schedule.
  */
 import { setTimeout } from "node:timers/promises";
 import { type BenchOptions, percentile, type Report } from "../report.ts";

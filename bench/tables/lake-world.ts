@@ -1,7 +1,7 @@
 /**
- * A lake with dynamic tables in this process: real files in a directory, a real SQLite store, the workers' own DuckDB engine and
- * refresher, statements by the text. Refreshes are driven one by one, so that each can be timed: from the claim to its
- * publication.
+ * A lake with dynamic tables in this process: real files in a directory, a real SQLite store, the
+ * workers' own DuckDB engine and refresher, statements by the text. Refreshes are driven one by
+ * one, so that each can be timed: from the claim to its publication.
  */
 
 import assert from "node:assert/strict";
@@ -30,7 +30,7 @@ export interface TimedRefresh extends Spent {
   readonly action: "FULL" | "INCREMENTAL" | "NO_DATA";
 }
 
-/** Of the whole process: on a machine that others use too, CPU time says more than the clock. */
+/** Time of the whole process: on a shared machine CPU time says more than the clock. */
 export interface Spent {
   readonly ms: number;
   readonly cpuMs: number;
@@ -48,7 +48,7 @@ export function startStopwatch(): () => Spent {
 const never = new AbortController().signal;
 const statementMsMax = 600_000;
 const historyRows = 500;
-/** Both the lake's and plain DuckDB's. */
+/** The memory of the lake, and of plain DuckDB. */
 export const memoryBytes = 6 * 1024 ** 3;
 
 export class LakeWorld {
@@ -84,19 +84,19 @@ export class LakeWorld {
     return this.#dir;
   }
 
-  /** Runs a statement; its rows. */
+  /** Runs a statement and returns its rows. */
   sql(text: string): Promise<readonly (readonly unknown[])[]> {
     return this.#cluster.rows(text);
   }
 
-  /** Anew, when it is there: its next refresh is its first. */
+  /** Replaces an existing table, so that its next refresh is its first. */
   async createDynamic(name: string, mode: string, definition: string): Promise<void> {
     await this.sql(
       `CREATE OR REPLACE DYNAMIC TABLE ${name} TARGET_LAG = '24 hours' REFRESH_MODE = ${mode} INITIALIZE = ON_SCHEDULE AS ${definition}`,
     );
   }
 
-  /** Brings it to the newest snapshot. */
+  /** Refreshes the table to the newest snapshot. */
   async refresh(name: string): Promise<TimedRefresh> {
     await this.#target(name);
     const stopwatch = startStopwatch();
@@ -110,7 +110,7 @@ export class LakeWorld {
     return { ...stopwatch(), action: result.action };
   }
 
-  /** Equal for equal rows, in whatever order. */
+  /** Equal for equal rows in any order. */
   async fingerprint(name: string): Promise<string> {
     const [row] = await this.sql(
       `SELECT count(*), sum(hash(t)::HUGEINT)::VARCHAR FROM ${name} AS t`,
@@ -132,7 +132,7 @@ export class LakeWorld {
     rmSync(this.#dir, { recursive: true, force: true });
   }
 
-  /** A request, and one look of the scheduler. */
+  /** Requests a refresh and runs the scheduler once. */
   async #target(name: string): Promise<void> {
     const { store, catalog } = this.#cluster;
     await store.catalogTransaction(async (tx) => {

@@ -1,7 +1,7 @@
 /**
- * What the refreshes are about: `facts`, rows of groups in no order, and `dims`, a row for each group. A change touches a share of
- * the groups by real commits: a third of them lose a row, a third have one updated, a third get a new one, and of a third the
- * row in `dims` is updated.
+ * What the refreshes are about: `facts`, rows of groups in no order, and `dims`, a row for each
+ * group. A change touches a share of the groups by real commits: a third of them lose a row, a
+ * third have one updated, a third get a new one, and of a third the row in `dims` is updated.
  */
 import type { LakeWorld } from "./lake-world.ts";
 
@@ -10,7 +10,10 @@ export interface ShopSize {
   readonly groups: number;
 }
 
-/** How the changes fall on the groups: each as likely as the next, or the k-th with 1/k, so that some are hit again and again. */
+/**
+ * How the changes fall on the groups: each as likely as the next, or the k-th with 1/k, so that
+ * some are hit again and again.
+ */
 export type Spread = "uniform" | "zipfian";
 
 export const definitions = {

@@ -1,6 +1,7 @@
 /**
- * A full refresh on a cluster of one worker and of two, each as on a machine with a single core: large refreshes are split into
- * subtasks that idle workers take. The time is that of the refresh history, from the claim to the publication.
+ * A full refresh on a cluster of one worker and of two, each as on a machine with a single core:
+ * large refreshes are split into subtasks that idle workers take. The time is that of the refresh
+ * history, from the claim to the publication.
  */
 
 import { readRefreshHistory } from "../../src/kinds/refresh/store/refresh-history.ts";

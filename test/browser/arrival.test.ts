@@ -29,7 +29,7 @@ async function follow(path: string, body: (api: FakeApi, page: Page) => Promise<
   }).listen(0, "127.0.0.1");
   await once(elsewhere, "listening");
   const { port } = elsewhere.address() as AddressInfo;
-  // Another name is another site.
+  // Another host name is another site.
   await using opened = await openPage(browser, `http://localhost:${port}/`);
   try {
     await opened.page.getByText("a link").click();

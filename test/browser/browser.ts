@@ -1,7 +1,7 @@
 /**
- * A real browser from npm: playwright-core drives the headless Chromium that @sparticuz/chromium packs,
- * with the libraries and fonts that plain machines lack. Nothing is downloaded or installed by hand;
- * `CHROME_PATH` names another Chromium to use instead.
+ * A real browser from npm: playwright-core drives the headless Chromium that @sparticuz/chromium
+ * packs, with the libraries and fonts that plain machines lack. Nothing is downloaded or installed
+ * by hand; `CHROME_PATH` names another Chromium to use instead.
  */
 import { execFile } from "node:child_process";
 import { access, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -36,8 +36,9 @@ async function launch(executablePath: string, env: Record<string, string>): Prom
 }
 
 /**
- * Unpacks once per version, about two seconds. The package's own unpacking goes to the system's temporary
- * directory and takes whatever half-written file it finds there; here, a rename publishes it whole.
+ * Unpacks once per version, about two seconds. The package's own unpacking goes to the system's
+ * temporary directory and takes whatever half-written file it finds there; here, a rename publishes
+ * it whole.
  */
 async function unpack(): Promise<string> {
   const { version } = JSON.parse(

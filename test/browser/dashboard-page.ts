@@ -1,15 +1,15 @@
-/** A page of the dashboard in a browser of its own profile, and what it complained about. */
+/** A page of the dashboard with a browser profile of its own, and its error messages. */
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Browser, Locator, Page } from "playwright-core";
 
-/** What a machine with other things to do may take for anything. */
+/** The timeout of everything, for a busy machine. */
 const patienceMs = 120_000;
 
 export interface DashboardPage extends AsyncDisposable {
   readonly page: Page;
-  /** Errors of the console and of scripts, broken content security rules included. */
+  /** Errors of the console and of scripts, including violations of the content security policy. */
   readonly complaints: string[];
 }
 
@@ -24,7 +24,7 @@ export async function openPage(
   url: string,
   { width = 1280, height = 860, colorScheme = "light" }: PageOptions = {},
 ): Promise<DashboardPage> {
-  // A browser without a language of its own says "en-US@posix", which is none.
+  // A browser without a language reports "en-US@posix", which is invalid.
   const locale = "en-US";
   const context = await browser.newContext({ viewport: { width, height }, colorScheme, locale });
   context.setDefaultTimeout(patienceMs);
@@ -38,13 +38,13 @@ export async function openPage(
   return { page, complaints, [Symbol.asyncDispose]: async () => await context.close() };
 }
 
-/** The page does not scroll sideways, once what slides in or out has done so. */
+/** Asserts that the page does not scroll sideways, after its animations have ended. */
 export async function assertFits(page: Page): Promise<void> {
   const wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth";
   await eventually(async () => await page.evaluate(wider), 0);
 }
 
-/** Waits until `get` gives `want`; what the page does takes a moment. */
+/** Waits until `get` returns `want`. */
 export async function eventually<T>(get: () => Promise<T>, want: T): Promise<void> {
   const deadlineMs = performance.now() + patienceMs;
   for (;;) {
@@ -55,14 +55,14 @@ export async function eventually<T>(get: () => Promise<T>, want: T): Promise<voi
   }
 }
 
-/** Keys that belong together, without the time that it takes to ask the browser for each. */
+/** Presses keys without a round trip to the browser for each. */
 export async function pressInARow(page: Page, keys: readonly string[]): Promise<void> {
   await Promise.all(keys.map((key) => page.keyboard.press(key)));
 }
 
 /**
- * Takes what completion offers first. An offer that has just come or changed is not taken, lest it
- * be by mistake: where it was not, it is asked for again.
+ * Takes the first completion. The editor ignores a key right after an offer has appeared or
+ * changed: then the key is pressed again.
  */
 export async function complete(page: Page, editor: Locator, wanted: string): Promise<void> {
   const offered = page.locator('.cm-tooltip-autocomplete [aria-selected="true"]').getByText(wanted);
@@ -79,10 +79,7 @@ export async function complete(page: Page, editor: Locator, wanted: string): Pro
   }
 }
 
-/**
- * A refused request or WebSocket is also a line in the console; those are what such a test is
- * about.
- */
+/** Drops the console lines of refused requests and WebSockets, which such a test provokes. */
 export function withoutRefusals(complaints: readonly string[]): readonly string[] {
   return complaints.filter((text) => !/^(Failed to load resource|WebSocket connection)/.test(text));
 }

@@ -35,7 +35,7 @@ interface Ended {
   readonly enrichment_status: string | null;
 }
 
-/** Until its exact percentiles are there, too. */
+/** Waits until the exact percentiles are there, too. */
 async function ended(id: string): Promise<Ended> {
   const deadlineMs = performance.now() + 120_000;
   for (;;) {
@@ -76,7 +76,7 @@ async function figure(page: Page, name: string): Promise<number> {
   return digits(await cell.locator(".figure-value").first().textContent());
 }
 
-/** Until a chart's canvas has anything on it. */
+/** Waits until a chart's canvas has content. */
 async function drawn(page: Page, label: RegExp): Promise<void> {
   const chart = page.getByRole("img", { name: label });
   await chart.scrollIntoViewIfNeeded();
@@ -111,10 +111,10 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
   await page.goto(`${cluster.url}/load`);
   await page.locator(`[data-run="${first}"]`).waitFor();
   const second = await begin("After the change", [...short, "concurrent_connections=2"]);
-  await page.reload(); // Of what the browser has: the run is soon over.
+  await page.reload(); // Reloads at once: the run is soon over.
   const running = page.locator(`[data-run="${second}"]`);
   await running.getByText("Watch it live").waitFor();
-  await running.getByText("Completed").waitFor(); // By itself, without a reload.
+  await running.getByText("Completed").waitFor(); // Without a reload.
   await ended(second);
   const names = page.locator(".row-link");
   const named = ["After the change", "Before the change", "Demo"];

@@ -1,4 +1,7 @@
-/** Load tests on a real cluster, in a real browser: from a template to a run that is watched and stopped. */
+/**
+ * Load tests on a real cluster, in a real browser: from a template to a run that is watched and
+ * stopped.
+ */
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,7 +12,7 @@ import { launchBrowser } from "./browser.ts";
 import { assertFits, eventually, openPage, withoutRefusals } from "./dashboard-page.ts";
 import { type RealCluster, startCluster } from "./real-cluster.ts";
 
-/** Pictures to look at go here, if it is given. */
+/** The directory for screenshots, if given. */
 const pictures = process.env.CAPSTAN_SCREENSHOTS;
 
 let browser: Browser;
@@ -29,7 +32,7 @@ async function picture(page: Page, name: string): Promise<void> {
     ["narrow", 400],
   ] as const) {
     await page.setViewportSize({ width, height: 900 });
-    await page.waitForTimeout(350); // What is drawn follows the window a moment later.
+    await page.waitForTimeout(350); // The drawing follows the window a moment later.
     await assertFits(page);
     for (const scheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme: scheme });
@@ -166,7 +169,7 @@ test("[WEB56] a run is prepared, started, watched live and stopped; the page sta
     workload: {
       ...(config.workload as object),
       warmup_seconds: 3,
-      duration_seconds: 900, // It is stopped, however long a busy machine takes until then.
+      duration_seconds: 900, // Long enough for a busy machine: the test stops the run.
       think_time_ms: 5,
     },
     scaling: { mode: "FIXED", min_workers: 2, min_connections: 2 },
@@ -191,7 +194,7 @@ test("[WEB56] a run is prepared, started, watched live and stopped; the page sta
   await state.getByText("Starting").waitFor();
   await page.locator('[data-phase="MEASUREMENT"]').waitFor();
 
-  // Both clocks only go forward; the rate is there.
+  // Both clocks only go forward, and the rate is shown.
   let before = await look(page);
   let best = 0;
   for (let turn = 0; turn < 60 || (best === 0 && turn < 600); turn += 1) {
@@ -296,7 +299,7 @@ test("[WEB57] what is not there, or does not answer, is said, and how old the fi
   await page.goto(`${own.url}/load/runs/${id}`);
   await page.getByRole("link", { name: "Templates", exact: true }).click();
   const prepare = page.getByRole("button", { name: "Prepare Demo", exact: true });
-  await prepare.waitFor(); // From here on the page has its code, and the list.
+  await prepare.waitFor(); // From here on the page has its code and the list.
   await page.goBack();
   await page.getByRole("status", { name: "State" }).getByText("Prepared").waitFor();
   await own[Symbol.asyncDispose]();

@@ -12,7 +12,7 @@ const stopMsMax = 60_000;
 
 export interface RealCluster extends AsyncDisposable {
   readonly url: string;
-  /** The process that is this worker now. */
+  /** The current process of this worker. */
   workerPid(workerId: string): Promise<number>;
 }
 
@@ -37,7 +37,7 @@ export async function startCluster(workers: number): Promise<RealCluster> {
   }
 }
 
-/** The address it prints once it is up. */
+/** The address that it prints once it is up. */
 async function addressOf(up: ChildProcess): Promise<string> {
   const said: string[] = [];
   const address = Promise.withResolvers<string>();

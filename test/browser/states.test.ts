@@ -1,4 +1,6 @@
-/** States that a healthy cluster is seldom in, in a real browser against an API that is made for it. */
+/**
+ * States that a healthy cluster is seldom in, in a real browser against an API that is made for it.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";

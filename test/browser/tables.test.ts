@@ -1,4 +1,7 @@
-/** The Tables page in a real browser, in states that a healthy cluster is seldom in, against an API made for them. */
+/**
+ * The Tables page in a real browser, in states that a healthy cluster is seldom in, against an API
+ * made for them.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, Page } from "playwright-core";

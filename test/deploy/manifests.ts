@@ -10,7 +10,7 @@ export const kubernetesDir: string = join(
   "kubernetes",
 );
 
-/** As YAML gives it; nothing is known of it yet. */
+/** An object from YAML, not yet checked. */
 export type Node = { readonly [key: string]: unknown };
 
 export interface Manifest {
@@ -67,7 +67,7 @@ export function textAt(node: unknown, ...path: readonly (string | number)[]): st
   return typeof found === "string" || typeof found === "number" ? String(found) : "";
 }
 
-/** Every object inside `node`, itself included. */
+/** Every object inside `node`, including itself. */
 export function* nodesWithin(node: unknown): Generator<Node> {
   if (typeof node !== "object" || node === null) return;
   if (!Array.isArray(node)) yield node as Node;
@@ -97,7 +97,10 @@ export function workloadsOf(manifests: readonly Manifest[]): readonly Workload[]
     });
 }
 
-/** A selector of labels, `matchLabels` and `In` (which is what is used here). An empty one matches all. */
+/**
+ * A selector of labels, `matchLabels` and `In` (which is what is used here). An empty one matches
+ * all.
+ */
 export function selects(selector: Node, labels: Node): boolean {
   const expressions = listAt(selector, "matchExpressions");
   return (
@@ -112,7 +115,10 @@ export function selects(selector: Node, labels: Node): boolean {
   );
 }
 
-/** `args` as the container gets them, with `$(NAME)` replaced as Kubernetes does; a name that is not set throws. */
+/**
+ * `args` as the container gets them, with `$(NAME)` replaced as Kubernetes does; a name that is not
+ * set throws.
+ */
 export function expandArgs(container: Node, resolve: (name: string) => string): readonly string[] {
   const known = new Set(listAt(container, "env").map((each) => textAt(each, "name")));
   return ((container.args ?? []) as readonly string[]).map((arg) =>

@@ -1,4 +1,7 @@
-/** What the manifests say of the program: flags, environment, paths, times. It is asked itself, not its documentation. */
+/**
+ * What the manifests say of the program: flags, environment, paths, times. It is asked itself, not
+ * its documentation.
+ */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -240,7 +243,10 @@ test("the API lets in whoever asks it by the Service's names or its address", as
   for (const url of urls) assert.ok(services.includes(new URL(url).hostname.split(".")[0] ?? ""));
 });
 
-/** What stopping takes at most besides the drain: the sums of `runStopSteps` in src/coordinator and src/worker. */
+/**
+ * What stopping takes at most besides the drain: the sums of `runStopSteps` in src/coordinator and
+ * src/worker.
+ */
 const stopSecondsMax = { coordinator: 27, "query-api": 27, worker: 29 };
 
 test("a pod has the time to drain and to stop before it is killed", async () => {

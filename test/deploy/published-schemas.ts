@@ -1,10 +1,11 @@
 /**
- * Checks an object against the schemas that Kubernetes, KEDA and the Prometheus operator publish (npm's
- * kubernetes-models: their OpenAPI documents and CRDs, compiled to functions).
+ * Checks an object against the schemas that Kubernetes, KEDA and the Prometheus operator publish
+ * (npm's kubernetes-models: their OpenAPI documents and CRDs, compiled to functions).
  *
- * Those functions let fields pass that a schema does not know, which is how a misspelt `readinesProbe` stays unnoticed. But
- * they read every field that it does know: so the object is shown to them through proxies that remember what was read, and
- * a field that nobody asked for is one that does not exist.
+ * Those functions let fields pass that a schema does not know, which is how a misspelt
+ * `readinesProbe` stays unnoticed. But they read every field that it does know: so the object is
+ * shown to them through proxies that remember what was read, and a field that nobody asked for is
+ * one that does not exist.
  */
 import { ScaledObject, TriggerAuthentication } from "@kubernetes-models/keda/keda.sh/v1alpha1";
 import { PodMonitor } from "@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1";
@@ -36,7 +37,7 @@ const models: readonly Model[] = [
   TriggerAuthentication,
 ];
 
-/** What is wrong with it; empty: nothing. */
+/** The problems; empty when there are none. */
 export function checkPublished(body: unknown): readonly string[] {
   const { apiVersion, kind } = body as { apiVersion?: unknown; kind?: unknown };
   const model = models.find((each) => each.apiVersion === apiVersion && each.kind === kind);

@@ -1,4 +1,7 @@
-/** Every manifest against the published schemas. No cluster is asked: what admission would say besides is not known. */
+/**
+ * Every manifest against the published schemas. No cluster is asked: what admission would say
+ * besides is not known.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { APIResourceList } from "@kubernetes-models/apimachinery/apis/meta/v1/APIResourceList";

@@ -1,4 +1,7 @@
-/** A cluster with metrics in it: `capstan up` with one worker, and a second one that a test starts, disturbs and ends itself. */
+/**
+ * A cluster with metrics in it: `capstan up` with one worker, and a second one that a test starts,
+ * disturbs and ends itself.
+ */
 import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,17 +21,20 @@ import { proxyHost, TcpProxy } from "./tcp-proxy.ts";
 
 export const first = "worker-1";
 export const second = "second";
-/** By name. */
+/** Sorted by name. */
 export const bothWorkers: readonly string[] = [second, first];
 
-/** Four compute threads and those of the first worker: the planner may cut four shards on any machine. */
+/**
+ * Four compute threads and those of the first worker: the planner may cut four shards on any
+ * machine.
+ */
 const secondThreads = "4";
 
 export class AskCluster {
   readonly cluster: Cluster;
   readonly url: string;
   readonly ports: Readonly<Record<"grpc" | "data" | "metrics", number>>;
-  /** Between the coordinator and the second worker, where the cluster was asked to have it. */
+  /** Proxies between the coordinator and the second worker, if requested. */
   readonly proxies: Readonly<Record<"grpc" | "data" | "metrics", TcpProxy>> | undefined;
   #second: CapstanProcess | undefined;
 
@@ -68,7 +74,7 @@ export class AskCluster {
     return this.#second;
   }
 
-  /** Again, after it ended. */
+  /** Starts the second worker again after it has ended. */
   async startSecond(): Promise<void> {
     const { cluster, url, ports, proxies } = this;
     this.#second = startProcess(
@@ -93,12 +99,12 @@ export class AskCluster {
     return name === second ? this.second.pid : this.cluster.pid(name);
   }
 
-  /** Files that are on a worker's disk because of queries. */
+  /** Files of queries on a worker's disk. */
   spooled(worker: string, folder: "ready" | "writing"): string[] {
     return filesIn(join(this.cluster.dataDir, "workers", worker, "spool"), folder);
   }
 
-  /** Copies of artifacts that the coordinator has. */
+  /** The coordinator's copies of artifacts. */
   fetched(): string[] {
     return filesIn(join(this.cluster.dataDir, "controllers", "coordinator", "fetched"), "");
   }
@@ -164,7 +170,7 @@ function formOf(query: string, at: At): URLSearchParams {
 
 export interface PromqlRequestOptions {
   readonly signal?: AbortSignal;
-  /** The connection is not kept for another. */
+  /** Closes the connection after the request. */
   readonly lastOfConnection?: boolean;
 }
 
@@ -181,7 +187,7 @@ async function send(
   });
 }
 
-/** The answer's bytes as text: two right answers are the same. */
+/** The answer's bytes as text: two right answers are equal. */
 export async function promql(
   url: string,
   query: string,
@@ -238,14 +244,14 @@ export function worksOf({ summary }: StreamedAnswer): QuerySummary["leaves"][num
   return summary.leaves.flatMap(({ works }) => works);
 }
 
-/** By name. */
+/** Sorted by name. */
 export function workersOf(answer: StreamedAnswer): string[] {
   const names = new Set(worksOf(answer).map(({ workerId }) => workerId ?? "nobody"));
   return [...names].sort((a, b) => (a < b ? -1 : 1));
 }
 
 export interface MetricsText {
-  /** Of a metric's lines that have all of these labels; 0 where there is none. */
+  /** The sum over a metric's lines with all of these labels; 0 when there are none. */
   sum(name: string, labels?: Readonly<Record<string, string>>): number;
 }
 

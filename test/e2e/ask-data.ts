@@ -1,11 +1,14 @@
-/** Samples for tests of PromQL: made up, but the same each time, and as text, as remote writes and as the engine's own series. */
+/**
+ * Samples for tests of PromQL: made up, but the same each time, and as text, as remote writes and
+ * as the engine's own series.
+ */
 import { compressSnappy } from "../../src/kinds/ask/metrics/core/ingest/wire/snappy.ts";
 import { Labels, type RawSeries } from "../../src/kinds/ask/promql/core/index.ts";
 
 export interface DataSeries {
-  /** `__name__` included. */
+  /** Including `__name__`. */
   readonly labels: Readonly<Record<string, string>>;
-  /** Milliseconds since 1970, growing. */
+  /** Milliseconds since 1970, ascending. */
   readonly ts: Float64Array;
   readonly values: Float64Array;
 }
@@ -16,7 +19,7 @@ export interface Times {
   readonly count: number;
 }
 
-/** Values by the sample's index. */
+/** `values` are computed from the sample's index. */
 export function dataSeries(
   labels: Readonly<Record<string, string>>,
   { startMs, stepMs, count }: Times,
@@ -31,7 +34,10 @@ export function dataSeries(
 
 export const dayStepMs = 20_000;
 
-/** 24 hours of counters up to `endMs`, which start again now and then: 414,816 samples, so that the planner wants four shards. */
+/**
+ * 24 hours of counters up to `endMs`, which start again now and then: 414,816 samples, so that the
+ * planner wants four shards.
+ */
 export function dayOfCounters(name: string, endMs: number): DataSeries[] {
   const stepMs = dayStepMs;
   const count = 86_400_000 / stepMs + 1;
@@ -43,7 +49,7 @@ export function dayOfCounters(name: string, endMs: number): DataSeries[] {
   });
 }
 
-/** What there is before a moment, and what from then on. */
+/** The samples before a moment, and those from then on. */
 export function splitAt(
   all: readonly DataSeries[],
   atMs: number,
@@ -90,7 +96,10 @@ export function toRawSeries({ labels, ts, values }: DataSeries): RawSeries {
   return { labels: Labels.of(labels), samples: { ...samples, ...nothingElse } };
 }
 
-/** A remote write request of the first protocol, compressed. Written down here for speed: a load test sends millions. */
+/**
+ * A remote write request of the first protocol, compressed. Written down here for speed: a load
+ * test sends millions.
+ */
 export function remoteWriteBody(all: readonly DataSeries[]): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = [];
   for (const { labels, ts, values } of all) {

@@ -1,4 +1,7 @@
-/** Processes die, drain and lose their network while they compute PromQL; callers leave; the answers stay right. */
+/**
+ * Processes die, drain and lose their network while they compute PromQL; callers leave; the answers
+ * stay right.
+ */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +36,7 @@ const lightQuery = "sum by (job) (rate(day_total[5m]))";
 
 let ask: AskCluster;
 let url: string;
-/** Of undisturbed queries. */
+/** The answer of an undisturbed query. */
 let slowAnswer: string;
 let lightAnswer: string;
 
@@ -89,13 +92,13 @@ interface Held<T> {
   readonly fromMs: number;
 }
 
-/** After so long without a byte a fetch is given up, and its work is done elsewhere. */
+/** A fetch without a byte for this long is given up, and its work runs elsewhere. */
 const fetchSilenceMs = 5_000;
 
 /**
- * Asks while nothing can be fetched from the second worker, and resolves when it has made two artifacts
- * for that. Where the busy machine had made the other worker take more than its half, it is asked
- * again.
+ * Asks while nothing can be fetched from the second worker, and resolves when it has made two
+ * artifacts for that. Where the busy machine had made the other worker take more than its half, it
+ * is asked again.
  */
 async function whileHeld<T>(question: () => Promise<T>): Promise<Held<T>> {
   return await waitFor("two artifacts to be ready", async () => {
@@ -120,7 +123,7 @@ async function madeBySecond(): Promise<number> {
   return await metric(ask.monitorUrl(second), "capstan_work_runtime_seconds_count", labels);
 }
 
-/** Kills at once; resolves when the supervisor has started it again. */
+/** Kills the process at once; resolves when the supervisor has started it again. */
 async function backAfterKill(name: string): Promise<void> {
   const returns = (): number =>
     ask.cluster.events.filter(({ event, process }) => event === "back" && process === name).length;
@@ -150,7 +153,7 @@ test("[QU14] [QP10] Worker failure mid-query with immediate reassignment", async
   });
 });
 
-/** Undisturbed, on a machine that is as busy as it is now. */
+/** The time of an undisturbed query on the machine as busy as it is now. */
 async function timeOfSlowQuery(): Promise<number> {
   const startedMs = performance.now();
   assert.equal(await promql(url, slowQuery, day), slowAnswer);
@@ -184,7 +187,10 @@ test(
   },
 );
 
-/** Of two artifacts one is gone and one corrupt. `false`: it took so long that fetches were given up as well. */
+/**
+ * Of two artifacts one is gone and one corrupt. `false`: it took so long that fetches were given up
+ * as well.
+ */
 async function loseTwo(): Promise<boolean> {
   const failuresBefore = await metric(url, "capstan_artifact_fetch_failures_total");
   const mismatchesBefore = await metric(url, "capstan_artifact_checksum_mismatches_total");
@@ -298,19 +304,19 @@ class Lane {
     }));
   }
 
-  /** Until a write fails. */
+  /** Writes until a write fails. */
   async run(): Promise<void> {
     while (await this.write()) assert.ok(this.acknowledged < writesMax, "the head is not sealed");
   }
 
-  /** `false`: nobody knows whether it was written. */
+  /** Returns false when it is unknown whether the sample was written. */
   async write(): Promise<boolean> {
     const status = await remoteWrite(url, this.#body()).catch(() => undefined);
     if (status === 204) this.acknowledged += 1;
     return status === 204;
   }
 
-  /** A sample's value is how many came before it. */
+  /** A sample's value is the number of samples before it. */
   #body(): Uint8Array<ArrayBuffer> {
     const first = this.acknowledged * samplesPerWrite;
     const times = { startMs: this.#startMs + first * stepMs, stepMs, count: samplesPerWrite };
@@ -351,8 +357,8 @@ test("[MH6] [MH16] every sample that was acknowledged is there when the coordina
 });
 
 /**
- * Each series has the first so many samples of its lane, without a gap. A write that was not acknowledged is there whole,
- * or not at all.
+ * Each series has the first so many samples of its lane, without a gap. A write that was not
+ * acknowledged is there whole, or not at all.
  */
 async function checkLanes(
   all: readonly Lane[],

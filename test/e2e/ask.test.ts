@@ -1,4 +1,7 @@
-/** What a person, Grafana and promtool get from PromQL on real processes, and that all of it is right. */
+/**
+ * What a person, Grafana and promtool get from PromQL on real processes, and that all of it is
+ * right.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -41,7 +44,7 @@ import { StoreReader, strangeWrites, textOf } from "./store-dump.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** On every grid of the data. */
+/** A multiple of every interval in the data. */
 const endMs = Math.floor((Date.now() - minuteMs) / minuteMs) * minuteMs;
 /** Older samples are in segments; newer ones in the head. */
 const sealedMs = endMs - 30 * minuteMs;

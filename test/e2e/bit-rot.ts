@@ -12,7 +12,7 @@ export interface Question {
   readonly right: string;
 }
 
-/** A warning counts as an error: it says that the answer is not of all samples. */
+/** A warning counts as an error: it says that samples are missing. */
 export type Answer =
   | { readonly text: string }
   | { readonly code: string; readonly message: string };
@@ -22,7 +22,7 @@ export interface Judged {
   readonly refused: number;
 }
 
-/** Right, or an error that names one of these. */
+/** Asserts that the answer is right, or an error that names one of these. */
 export async function judge(
   questions: readonly Question[],
   names: readonly string[],

@@ -1,4 +1,7 @@
-/** Dynamic tables of every kind over `events`: merged, by keys, by rows, full, a diamond and a chain; and the same computed directly. */
+/**
+ * Dynamic tables of every kind over `events`: merged, by keys, by rows, full, a diamond and a
+ * chain; and the same computed directly.
+ */
 import { type Cluster, rowsOf } from "./harness.ts";
 
 /** A source as a definition names it. */
@@ -75,7 +78,10 @@ function directSql(name: string, version: number | undefined): string {
   );
 }
 
-/** How many rows a dynamic table has that its definition does not give, or lacks; at one snapshot, or as of a refresh. */
+/**
+ * How many rows a dynamic table has that its definition does not give, or lacks; at one snapshot,
+ * or as of a refresh.
+ */
 export async function countDifferences(
   { url }: Cluster,
   name: string,

@@ -24,7 +24,7 @@ import { slowSql, slowSqlAnswer } from "./slow-sql.ts";
 
 const limitBytes = 700 * 1024 ** 2;
 const worker = "worker-1";
-/** It computes for minutes within one call of a function, which looks at no interrupt. */
+/** Computes for minutes within one function call, which checks no interrupt. */
 const deafSql = "SELECT levenshtein(repeat('x', 200000), repeat('y', 200000))";
 const isLinux = process.platform === "linux";
 
@@ -51,7 +51,7 @@ function commandOf(pid: number): string {
   }
 }
 
-/** Processor time that they took, in hundredths of a second. */
+/** The CPU time of the processes, in hundredths of a second. */
 function ticksOf(pids: readonly number[]): number {
   const ticks = pids.map((pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
@@ -64,14 +64,14 @@ function ticksOf(pids: readonly number[]): number {
 
 interface Watched {
   peakBytes: number;
-  /** The longest time in a row above the limit. */
+  /** The longest continuous time above the limit. */
   overMs: number;
 }
 
 /** Between two looks in a row, on a busy machine too. */
 const lookMsMax = 300;
 
-/** A process's tree from outside, every 50 ms. */
+/** Measures a process's tree from outside, every 50 ms. */
 async function watching<T>(
   name: string,
   use: () => Promise<T>,
@@ -84,7 +84,7 @@ async function watching<T>(
     const bytes = pids.reduce((sum, pid) => sum + (pssBytes(pid) ?? 0), 0);
     watched.peakBytes = Math.max(watched.peakBytes, bytes);
     const nowMs = performance.now();
-    // Where we were held up ourselves, nobody knows what was in between.
+    // After a delay of this test itself, nothing is known about the time in between.
     if (bytes <= limitBytes || nowMs - lookedMs > lookMsMax) overSinceMs = undefined;
     lookedMs = nowMs;
     if (bytes > limitBytes) {
@@ -315,7 +315,7 @@ test("[QE3] kill -9 of a worker leaves no process behind, whatever DuckDB comput
   await assert.rejects(answer);
 });
 
-/** The machine may be busy with other things. */
+/** Allows for a busy machine. */
 function patiently(text: string): ReturnType<typeof sql> {
   return sql(url, text, { body: { sql: text, timeout_ms: 180_000 } });
 }

@@ -18,8 +18,8 @@ const host = process.platform === "linux" ? "127.0.0.3" : "127.0.0.1";
 
 export class FailingServer implements AsyncDisposable {
   /**
-   * When each request came, and when it was answered, in milliseconds since the first; `wallMs`: when
-   * it came, since 1970.
+   * When each request came, and when it was answered, in milliseconds since the first; `wallMs`:
+   * when it came, since 1970.
    */
   readonly log: {
     readonly atMs: number;
@@ -57,7 +57,7 @@ export class FailingServer implements AsyncDisposable {
     return this.log.filter(({ answeredMs }) => answeredMs !== undefined).length;
   }
 
-  /** Between two answers, one after the other. */
+  /** The longest time between two consecutive answers. */
   get longestGapMs(): number {
     const times = this.log
       .flatMap(({ answeredMs }) => answeredMs ?? [])

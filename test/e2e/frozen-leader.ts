@@ -1,14 +1,14 @@
 /**
- * The coordinator that leads is stopped (SIGSTOP) while it takes samples in, another one takes
- * over, and the first wakes up. What was acknowledged, by whomever, is there once; what the first
- * one acknowledges after it woke up is nothing.
+ * The leading coordinator is stopped (SIGSTOP) while it takes samples, another one takes over, and
+ * the first wakes up. Every acknowledged sample is there once, whoever acknowledged it; the first
+ * acknowledges nothing after it woke up.
  */
 import assert from "node:assert/strict";
 import { remoteWrite } from "./ask-cluster.ts";
 import { type DataSeries, remoteWriteBody } from "./ask-data.ts";
 import { type CapstanProcess, type Cluster, http, waitFor } from "./harness.ts";
 
-/** Two days before now there is nothing in a head: segments alone have such times. */
+/** A head has no samples older than two days: only segments have such times. */
 const longAgoMs = 2 * 24 * 60 * 60_000;
 /**
  * Only of a write that nobody answers: one that was given up too early might be acknowledged later,
@@ -16,7 +16,7 @@ const longAgoMs = 2 * 24 * 60 * 60_000;
  */
 const writeMsMax = 120_000;
 
-/** `replica`: the address of a query-api, if there is one. */
+/** `replica` is the address of a query-api, if there is one. */
 export async function runFrozenLeader(
   cluster: Cluster,
   startStandby: () => CapstanProcess,
@@ -33,7 +33,7 @@ export async function runFrozenLeader(
   cluster.kill("coordinator", "SIGSTOP");
   const stoppedMs = performance.now();
   const asked = replica === undefined ? undefined : askReplica(replica);
-  // Sent, and not read by anybody yet.
+  // Sent, and not yet read by anybody.
   const underWay = [writer.write(leader), writer.write(leader)];
   await waitFor("the standby to take samples in", async () =>
     (await writer.write(second)) === 204 ? true : undefined,
@@ -70,8 +70,8 @@ interface Answer {
 }
 
 /**
- * An answer in any case where segments suffice; where they do not, the successor's, or an error
- * that names the cause.
+ * Answers are expected where segments suffice; otherwise the successor's answer, or an error that
+ * names the cause.
  */
 async function askReplica(replica: string): Promise<string> {
   const startMs = performance.now();
@@ -100,7 +100,7 @@ class Writer {
   readonly #startMs = Date.now() - 60_000;
   #next = 1;
 
-  /** The status; 0 where there was no answer in time. */
+  /** Returns the status; 0 without an answer in time. */
   async write(url: string): Promise<number> {
     const value = this.#next;
     this.#next += 1;

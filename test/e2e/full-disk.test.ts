@@ -40,7 +40,7 @@ after(async () => {
   removeDir(home);
 });
 
-/** Not a byte is left. */
+/** Fills the disk completely. */
 function fill(): void {
   for (const bytes of [1024 * 1024, 4_096]) {
     try {

@@ -1,7 +1,7 @@
 /**
- * Real processes for tests and benchmarks: a cluster by `capstan up`, single processes, the command line, and
- * what to ask them. Everything lives in a temporary directory and on ports of the system's choice, and ends
- * with whoever started it.
+ * Real processes for tests and benchmarks: a cluster by `capstan up`, single processes, the command
+ * line, and requests to them. Everything is in a temporary directory and on free ports, and ends
+ * with the process that started it.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -14,10 +14,10 @@ import { createInterface } from "node:readline";
 const root = join(import.meta.dirname, "..", "..");
 export const launcher = join(root, "bin", "capstan.js");
 
-/** What a machine with other things to do may take for anything. */
+/** The timeout of everything, for a busy machine. */
 const patienceMs = 120_000;
 
-/** What this file started and has not seen the end of. */
+/** The processes that this file started and that still run. */
 const running = new Set<ChildProcess>();
 
 let isStopping = false;
@@ -34,7 +34,7 @@ export async function stopEverything(): Promise<void> {
   );
 }
 
-/** What `capstan up --json` says, line by line. */
+/** The lines of `capstan up --json`. */
 export interface UpEvent {
   readonly event: string;
   readonly [field: string]: unknown;
@@ -42,13 +42,13 @@ export interface UpEvent {
 
 export interface ClusterOptions {
   readonly workers?: number;
-  /** A Postgres URL; SQLite in the data directory unless given. */
+  /** A Postgres URL; defaults to SQLite in the data directory. */
   readonly store?: string;
-  /** Kept after `stop` when given; a temporary one otherwise. */
+  /** Kept after `stop` when given; defaults to a temporary one. */
   readonly dataDir?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Of the first start, which may build the dashboard. */
+  /** The limit of the first start, which may build the dashboard. */
   readonly startMsMax?: number;
 }
 
@@ -56,7 +56,7 @@ export interface ClusterOptions {
 export class Cluster {
   readonly dataDir: string;
   readonly events: UpEvent[] = [];
-  /** What it printed besides events. */
+  /** Everything that it printed besides events. */
   stderr = "";
   readonly #process: ChildProcess;
   readonly #keepDir: boolean;
@@ -125,7 +125,7 @@ export class Cluster {
     return await waitFor(what, () => this.events.find(matches), waitMsMax);
   }
 
-  /** Resolves when every one of the cluster's workers is in the state. */
+  /** Resolves when all workers of the cluster are in the state. */
   async waitForWorkers(
     state: string,
     names: readonly string[],
@@ -145,7 +145,7 @@ export class Cluster {
     );
   }
 
-  /** Ctrl-C, and what `up` exits with. */
+  /** Sends Ctrl-C and returns the exit code of `up`. */
   async stop(): Promise<number> {
     const gone = this.#process.exitCode !== null || this.#process.signalCode !== null;
     if (!gone) this.#process.kill("SIGINT");
@@ -159,7 +159,7 @@ export class Cluster {
   }
 }
 
-/** Its port was free when `up` chose it; where another test has it since, another one is chosen. */
+/** Retries with another port when another test has taken the one that `up` chose. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -185,7 +185,7 @@ async function startOnce(options: ClusterOptions): Promise<Cluster> {
   const failed = cluster.exited.then((code) => {
     throw new Error(`capstan up exited with ${code}: ${cluster.stderr}`);
   });
-  failed.catch(() => undefined); // Looked at only until it is up.
+  failed.catch(() => undefined); // Only checked until it is up.
   const up = cluster.waitForEvent(
     ({ event }) => event === "up",
     "up",
@@ -248,7 +248,7 @@ export class CapstanProcess {
   }
 }
 
-/** Whatever test fails because of it says only what it missed. */
+/** Reports an unexpected end: a test that fails because of it only says what it missed. */
 function reportEnd(
   { pid, spawnargs }: ChildProcess,
   { code, signal }: { code: number | null; signal: NodeJS.Signals | null },
@@ -359,11 +359,11 @@ export interface SqlAnswer {
   readonly queryId: string | null;
   readonly rows: readonly (readonly unknown[])[];
   readonly summary: { readonly row_count: number; readonly worker_id: string } | undefined;
-  /** Before the first byte or in the last line. */
+  /** From the status before the first byte, or from the last line. */
   readonly error: { readonly code: string; readonly message: string } | undefined;
 }
 
-/** Runs a statement through the API and reads all of it. */
+/** Runs a statement through the API and reads the whole answer. */
 export async function sql(
   url: string,
   text: string,
@@ -396,17 +396,14 @@ export async function sql(
 
 export type Rows = readonly (readonly unknown[])[];
 
-/** The rows of an answer; throws its error. */
+/** Returns the rows of an answer; throws its error. */
 export async function rowsOf(url: string, text: string, options?: HttpOptions): Promise<Rows> {
   const { rows, error } = await sql(url, text, options);
   if (error !== undefined) throw new Error(`${error.code}: ${error.message}`);
   return rows;
 }
 
-/**
- * Asks until there is an answer, every 20 ms. `waitMsMax` counts where it is more than a busy
- * machine gets anyway.
- */
+/** Asks every 20 ms until there is an answer. `waitMsMax` counts only above the general timeout. */
 export async function waitFor<T>(
   what: string,
   ask: () => T | undefined | Promise<T | undefined>,
@@ -446,7 +443,7 @@ export async function onceWithin(
   assert.fail(`${what} took ${times.join(", ")} ms; at most ${msMax} ms is promised`);
 }
 
-/** Lines that are whole: the last one may still be on its way. */
+/** Complete lines: the last one may still be incomplete. */
 export function wholeLines(output: string): readonly string[] {
   return output.split("\n").slice(0, -1);
 }
@@ -458,7 +455,7 @@ export function isAlive(pid: number): boolean {
     return false;
   }
   try {
-    // A process that ended and was not waited for yet is no longer alive.
+    // A process that ended and was not waited for is not alive.
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return process.platform !== "linux";
@@ -473,7 +470,7 @@ export function removeDir(dir: string): void {
   rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
 }
 
-/** The channel makes it end with us, whatever happens to us. */
+/** The IPC channel ends the process together with this one. */
 function spawnCapstan(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -487,7 +484,7 @@ function spawnCapstan(
   return child;
 }
 
-/** Nothing of the caller's own Capstan leaks in, besides what `npm test` says of it. */
+/** Hides the caller's own Capstan settings, except those of `npm test`. */
 function cleanEnv(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(CAPSTAN_(?!PROGRAM$|WARM_UP$)|OTEL_|NODE_TEST)/.test(name),

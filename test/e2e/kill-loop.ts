@@ -1,8 +1,10 @@
 /**
- * Writers, dynamic tables and the lake's upkeep at work on real processes, which are killed one after the other at moments that
- * a seed decides; then everything is compared with what has to be there.
+ * Writers, dynamic tables and the lake's upkeep at work on real processes, which are killed one
+ * after the other at moments that a seed decides; then everything is compared with what has to be
+ * there.
  *
- * Longer, and at other moments: `CAPSTAN_TEST_KILLS=200 CAPSTAN_TEST_SEED=7 node --test test/e2e/refresh-kill*.test.ts`.
+ * Longer, and at other moments: `CAPSTAN_TEST_KILLS=200 CAPSTAN_TEST_SEED=7 node --test
+ * test/e2e/refresh-kill*.test.ts`.
  */
 import assert from "node:assert/strict";
 import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
@@ -12,7 +14,7 @@ import { eventsSql, ModelledWriter } from "./modelled-writer.ts";
 import { readStore } from "./read-store.ts";
 
 export interface KillLoopOptions {
-  /** Unless the environment says otherwise. */
+  /** The default number of kills; the environment may change it. */
   readonly kills: number;
   /** A Postgres URL. */
   readonly store?: string;
@@ -22,14 +24,17 @@ const seed = process.env.CAPSTAN_TEST_SEED ?? "1";
 const victims = ["coordinator", "worker-1", "worker-2"] as const;
 const workers = ["worker-1", "worker-2"];
 const writerCount = 3;
-/** Each is acknowledged at least once, if need be after the last kill. */
+/** Each is acknowledged at least once, if necessary after the last kill. */
 const verbs = ["INSERT", "UPDATE", "DELETE", "COPY"];
-/** Until everything is well again, on a busy machine. */
+/** How long recovery may take on a busy machine. */
 const calmMsMax = 150_000;
-/** Compaction and expiry within seconds; a file stays for as long as a query may take on a busy machine. */
+/**
+ * Compaction and expiry within seconds; a file stays for as long as a query may take on a busy
+ * machine.
+ */
 const upkeep = ["--upkeep-every", "1s", "--keep-snapshots", "20s", "--delete-after", "30s"];
 
-/** What was done, in words. */
+/** Returns a summary in words. */
 export async function runKillLoop(options: KillLoopOptions): Promise<string> {
   const { store } = options;
   const kills = Number(process.env.CAPSTAN_TEST_KILLS ?? options.kills);
@@ -68,13 +73,13 @@ async function underKills(
     ...writers.map((writer) => writer.run(stop.signal)),
     watchDiamond(cluster, stop.signal),
   ]);
-  // A writer that found something wrong ends the killing.
+  // A writer that found an error ends the killing.
   const failed = working.then(() => undefined);
   const prng = createPrng(`${seed}-kills`);
   const killed = new Set<number>();
   try {
     for (let kill = 0; kill < kills; kill += 1) {
-      // Every third time another is killed in the same moment.
+      // Every third time another process is killed at the same moment.
       if (kill % 3 !== 2) {
         await Promise.race([untilNextKill(cluster, writers, kill, prng), failed]);
       }
@@ -90,8 +95,9 @@ async function underKills(
 }
 
 /**
- * Mostly while something starts or is under way, sometimes when all is well again. By what was done meanwhile rather than by time, so
- * that a busy machine does not spend all of it on starting processes.
+ * Mostly while something starts or is under way, sometimes when all is well again. By what was done
+ * meanwhile rather than by time, so that a busy machine does not spend all of it on starting
+ * processes.
  */
 async function untilNextKill(
   cluster: Cluster,
@@ -109,10 +115,10 @@ async function untilNextKill(
   await new Promise((resolve) => setTimeout(resolve, waitMs));
 }
 
-/** Then it is another kill's turn: whatever everybody waits for does not come. */
+/** After this time without progress the next kill follows. */
 const stuckMs = 30_000;
 
-/** Acknowledged statements. */
+/** The number of acknowledged statements. */
 function doneBy(writers: readonly ModelledWriter[], wanted?: string): number {
   return writers
     .flatMap(({ acknowledged }) => [...acknowledged])
@@ -120,7 +126,7 @@ function doneBy(writers: readonly ModelledWriter[], wanted?: string): number {
     .reduce((sum, [, count]) => sum + count, 0);
 }
 
-/** One that runs; those that wait for their next start are left to it. */
+/** Kills one running process; those that wait for their next start are left alone. */
 async function killOne(cluster: Cluster, prng: Prng, killed: Set<number>): Promise<void> {
   await waitFor("a process to kill", () => {
     const running = victims.filter((name) => {
@@ -144,7 +150,7 @@ function pidOf(cluster: Cluster, name: string): number {
   return cluster.pid(name);
 }
 
-/** Whatever is shown, both sides of the diamond are of one snapshot. */
+/** Both sides of the diamond always show one snapshot. */
 async function watchDiamond({ url }: Cluster, signal: AbortSignal): Promise<void> {
   const sql = "SELECT * FROM diamond WHERE left_n IS DISTINCT FROM right_n";
   while (!signal.aborted) {
@@ -186,7 +192,10 @@ interface Publication {
   readonly snapshot: number;
 }
 
-/** Each target was published once, under one token, by one commit of the lake; and was the definition's as of that target. */
+/**
+ * Each target was published once, under one token, by one commit of the lake; and was the
+ * definition's as of that target.
+ */
 async function checkPublications(cluster: Cluster, url: string | undefined): Promise<void> {
   const { history, commits } = await readStore(cluster, url, async ({ db }) => ({
     history: await db.selectFrom("refresh_history").selectAll().execute(),
@@ -247,7 +256,10 @@ function assertUnique(texts: readonly string[]): void {
   assert.deepEqual(twice, [], "published once");
 }
 
-/** The catalog and every file agree. Files of processes that died are nobody's, until upkeep has them. */
+/**
+ * The catalog and every file agree. Files of processes that died are nobody's, until upkeep has
+ * them.
+ */
 async function checkFiles(cluster: Cluster, store: string | undefined): Promise<void> {
   const done = await runCli([
     ...["lake", "check", "--json", "--data-dir", cluster.dataDir],

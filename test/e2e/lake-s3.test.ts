@@ -1,4 +1,6 @@
-/** The lake in S3 and its catalog in Postgres: a coordinator and workers that share no directory. */
+/**
+ * The lake in S3 and its catalog in Postgres: a coordinator and workers that share no directory.
+ */
 import assert from "node:assert/strict";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Load tests over the real HTTP server and the command line: every route, and everything that people get wrong. */
+/**
+ * Load tests over the real HTTP server and the command line: every route, and everything that
+ * people get wrong.
+ */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

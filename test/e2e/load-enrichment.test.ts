@@ -1,4 +1,7 @@
-/** What a server says of single queries after a run: Snowflake's own client against a stub of its protocol, through the death of a coordinator. */
+/**
+ * What a server says of single queries after a run: Snowflake's own client against a stub of its
+ * protocol, through the death of a coordinator.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startStubSnowflake } from "../../src/kinds/load/targets/snowflake/testing/stub-snowflake.ts";

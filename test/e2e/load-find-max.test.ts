@@ -1,6 +1,7 @@
 /**
- * A search for the maximum on real processes, in real time, against a server of known capacity. It takes a minute and a machine that
- * has cores to spare (elsewhere the search finds, rightly, what the machine can do), so it runs when it is asked for:
+ * A search for the maximum on real processes, in real time, against a server of known capacity. It
+ * takes a minute and a machine that has cores to spare (elsewhere the search finds, rightly, what
+ * the machine can do), so it runs when it is asked for:
  *
  *   CAPSTAN_TEST_SEARCH=1 node --test test/e2e/load-find-max.test.ts
  */

@@ -1,7 +1,7 @@
 /**
  * Load workers and the coordinator are killed in the middle of runs. Longer, and at random moments:
- * `CAPSTAN_TEST_KILLS=40 CAPSTAN_TEST_SEED=7 node --test test/e2e/load-kill.test.ts`, which also waits for what ends workers that nobody
- * controls.
+ * `CAPSTAN_TEST_KILLS=40 CAPSTAN_TEST_SEED=7 node --test test/e2e/load-kill.test.ts`, which also
+ * waits for what ends workers that nobody controls.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

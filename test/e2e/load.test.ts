@@ -1,6 +1,6 @@
 /**
- * The specification's acceptance test, its nine points, on real processes: a cluster, two load workers, a Postgres. Then a run to its end
- * by the command line.
+ * The specification's acceptance test, its nine points, on real processes: a cluster, two load
+ * workers, a Postgres. Then a run to its end by the command line.
  */
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -36,7 +36,8 @@ let databaseUrl: URL;
 before(async () => {
   postgres = await startEmbeddedPostgres();
   databaseUrl = new URL(await postgres.createDatabase());
-  databaseUrl.password = "hush-hush-4711"; // The server trusts everybody; what matters is where it shows up.
+  // The server trusts everybody; what matters is where it shows up.
+  databaseUrl.password = "hush-hush-4711";
   cluster = await startCluster({ workers: 1 });
   await waitFor("the ready templates", async () =>
     (await getJson<{ items: readonly unknown[] }>(`${cluster.url}/api/templates`)).items.length > 0

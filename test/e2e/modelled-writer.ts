@@ -1,9 +1,11 @@
 /**
- * Somebody who changes rows of a table, one statement after the other, and knows what has to be there. His rows are his alone;
- * others change theirs in the same table meanwhile.
+ * Somebody who changes rows of a table, one statement after the other, and knows what has to be
+ * there. His rows are his alone; others change theirs in the same table meanwhile.
  *
- *   1  A statement that was acknowledged is there, once: what it does to rows is done again by no second run of it unseen.
- *   2  One whose answer was an error, or was lost, is there as a whole or not at all. He looks, and goes on from there.
+ *   1  A statement that was acknowledged is there, once: what it does to rows is done again by no
+ *      second run of it unseen.
+ *   2  One whose answer was an error, or was lost, is there as a whole or not at all. He looks, and
+ *      goes on from there.
  */
 import assert from "node:assert/strict";
 import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
@@ -71,7 +73,8 @@ export class ModelledWriter {
       this.unclear += 1;
       const found = JSON.stringify(await this.#read());
       if (found === JSON.stringify(expected(step.after))) this.#rows = step.after;
-      else assert.equal(found, JSON.stringify(expected(this.#rows)), `half of ${step.sql}`); // 2
+      // It is there as a whole or not at all.
+      else assert.equal(found, JSON.stringify(expected(this.#rows)), `half of ${step.sql}`);
     }
   }
 

@@ -1,4 +1,7 @@
-/** SQL that tries to read or change what is not the lake's: files, environment, network, the engine, by every way in that there is. */
+/**
+ * SQL that tries to read or change what is not the lake's: files, environment, network, the engine,
+ * by every way in that there is.
+ */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";

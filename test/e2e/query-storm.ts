@@ -20,7 +20,10 @@ export interface StormOptions {
   readonly leaveMs: () => number;
 }
 
-/** Of a cluster with `day_total` in it. Rejects when a query fails for another reason than its caller's leaving. */
+/**
+ * Of a cluster with `day_total` in it. Rejects when a query fails for another reason than its
+ * caller's leaving.
+ */
 export async function queryStorm(
   { url }: AskCluster,
   day: Exclude<At, { timeMs: number }>,
@@ -103,7 +106,10 @@ export async function levelsOf(ask: AskCluster): Promise<ReadonlyMap<string, num
   return levels;
 }
 
-/** Scrapes and whoever reads metrics come and go. Were one query in a hundred to leave something behind, it would be more. */
+/**
+ * Scrapes and whoever reads metrics come and go. Were one query in a hundred to leave something
+ * behind, it would be more.
+ */
 const noiseMax = 4;
 
 /** What there is more of than before, in words. Threads are all known. */

@@ -1,4 +1,7 @@
-/** An HTTP server of known capacity: `servers` of them take `serviceMs` for each request, first come, first served. */
+/**
+ * An HTTP server of known capacity: `servers` of them take `serviceMs` for each request, first
+ * come, first served.
+ */
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 

@@ -1,4 +1,7 @@
-/** The lake on a disk that is full: what was there stays, the error is clear, and everything goes on when there is room again. */
+/**
+ * The lake on a disk that is full: what was there stays, the error is clear, and everything goes on
+ * when there is room again.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, statfsSync, symlinkSync, writeFileSync } from "node:fs";
@@ -26,7 +29,8 @@ const ballast = join(disk, "ballast");
 let cluster: Cluster;
 before(async () => {
   if (!mounted) return;
-  // A coordinator that cannot write its log of metrics has to start again (MH13): here that has a disk of its own.
+  // A coordinator that cannot write its log of metrics has to start again (MH13): here that has a
+  // disk of its own.
   mkdirSync(join(home, "wal"));
   symlinkSync(join(home, "wal"), join(disk, "wal"));
   cluster = await startCluster({ workers: 1, args: ["--lake", disk] });

@@ -1,4 +1,7 @@
-/** Tables, COPY and dynamic tables, as a person uses them, and what a file that went away does to them. */
+/**
+ * Tables, COPY and dynamic tables, as a person uses them, and what a file that went away does to
+ * them.
+ */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -136,7 +136,8 @@ test("a standby says who leads, and takes over when the leader is gone", async (
   assert.equal(code, "not_leader");
   assert.ok(hint.includes(url), hint);
 
-  // The supervisor would start it again, and it would take its own lease back: so it is stopped, not killed.
+  // The supervisor would start it again, and it would take its own lease back: so it is stopped,
+  // not killed.
   cluster.kill("coordinator", "SIGSTOP");
   await waitFor("the standby to lead", async () => {
     const { role } = await getJson<{ role: string }>(`${standby}/api/v1/status`);

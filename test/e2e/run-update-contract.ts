@@ -1,12 +1,15 @@
 /**
- * The contract of RUN_UPDATE: the specification's own example, and what its fields mean to each other. Every update that a test sees is
- * held against it.
+ * The contract of RUN_UPDATE: the specification's own example, and what its fields mean to each
+ * other. Every update that a test sees is held against it.
  */
 import assert from "node:assert/strict";
 import { runUpdateSchema } from "../../src/kinds/load/http/run-update-schema.ts";
 import type { RunUpdate } from "../../src/kinds/load/index.ts";
 
-/** As the specification prints it: each path must be there, with a value of that type; `nullable` says where null may stand. */
+/**
+ * As the specification prints it: each path must be there, with a value of that type; `nullable`
+ * says where null may stand.
+ */
 const example = {
   test_id: "uuid",
   status: "RUNNING",

@@ -1,4 +1,7 @@
-/** Every row of a SQLite store, and what was written between two moments that is none of the cluster's own business. */
+/**
+ * Every row of a SQLite store, and what was written between two moments that is none of the
+ * cluster's own business.
+ */
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import { ownWatchedTables } from "../../src/ground/store/core/schema.ts";
 import { watchedRefreshTables } from "../../src/kinds/refresh/core/tables.ts";
@@ -42,8 +45,8 @@ export class StoreReader {
 }
 
 /**
- * Written while nobody asks anything, too: the lease, upkeep's claims, which workers answer and take work, and how fresh dynamic
- * tables are. What watched tables go through is in the change log.
+ * Written while nobody asks anything, too: the lease, upkeep's claims, which workers answer and
+ * take work, and how fresh dynamic tables are. What watched tables go through is in the change log.
  */
 const watched = new Set(Object.keys({ ...ownWatchedTables, ...watchedRefreshTables }));
 const ownBusiness = new Set([

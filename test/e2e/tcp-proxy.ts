@@ -1,6 +1,7 @@
 /**
- * A network between a worker and its coordinator that a test can disturb: what is said to the same ports of another loopback
- * address passes through here. Linux answers at all of 127.0.0.0/8; elsewhere there is no such address.
+ * A network between a worker and its coordinator that a test can disturb: what is said to the same
+ * ports of another loopback address passes through here. Linux answers at all of 127.0.0.0/8;
+ * elsewhere there is no such address.
  */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";

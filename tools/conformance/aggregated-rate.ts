@@ -1,4 +1,7 @@
-/** Whether everything that an expression reads goes through a rate and then an aggregation that merges from shards. */
+/**
+ * Whether everything that an expression reads goes through a rate and then an aggregation that
+ * merges from shards.
+ */
 import type { Expr } from "../../src/kinds/ask/promql/core/index.ts";
 
 const mergeable = new Set(["sum", "avg", "count", "min", "max", "group", "topk", "bottomk"]);

@@ -1,6 +1,6 @@
 /**
- * Runs Prometheus's test scripts and lists what is not as they expect. A case is one evaluation of a script; it passes
- * when it does wherever the samples are.
+ * Runs Prometheus's test scripts and lists what is not as they expect. A case is one evaluation of
+ * a script; it passes when it does wherever the samples are.
  */
 import { createDirectEngine } from "../../src/kinds/ask/promql/testing/direct-engine.ts";
 import { type CaseOutcome, runScript } from "../../src/kinds/ask/promql/testing/run-script.ts";

@@ -1,6 +1,7 @@
 /**
- * The whole path for scripts: two worker processes, segments in a lake on disk, slices of the head and artifacts over
- * HTTP, and the controller's side in this process, made of the same parts as a query-api.
+ * The whole path for scripts: two worker processes, segments in a lake on disk, slices of the head
+ * and artifacts over HTTP, and the controller's side in this process, made of the same parts as a
+ * query-api.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";

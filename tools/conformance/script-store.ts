@@ -1,6 +1,6 @@
 /**
- * A metrics database for the data of one stretch of a script: the real head with its log, sealed into real segments. What
- * is sealed and what stays in the head is for `Placement` to say:
+ * A metrics database for the data of one stretch of a script: the real head with its log, sealed
+ * into real segments. What is sealed and what stays in the head is for `Placement` to say:
  *
  *   sealed    everything, in at least two blocks of time
  *   head      nothing

@@ -120,8 +120,8 @@ function textDifference(
   theirs: readonly string[] = [],
 ): string | undefined {
   if (ours.length > 10 || theirs.length > 10) return undefined;
-  // Prometheus merges that count with itself now and then, and forgets the place of what stands in parentheses and does
-  // not depend on the step.
+  // Prometheus merges that count with itself now and then, and forgets the place of what stands in
+  // parentheses and does not depend on the step.
   const placeless = theirs.some((text) => text.endsWith("(1:1)"));
   const list = (texts: readonly string[]) =>
     texts

@@ -1,4 +1,7 @@
-/** Random expressions over the series of `random-series.ts`: mostly well typed, so that most of them have results. */
+/**
+ * Random expressions over the series of `random-series.ts`: mostly well typed, so that most of them
+ * have results.
+ */
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 
 const metrics = [

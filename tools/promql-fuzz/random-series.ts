@@ -1,4 +1,7 @@
-/** Small random series of every kind: counters with resets, gauges, gaps, stale markers, histograms, odd values. */
+/**
+ * Small random series of every kind: counters with resets, gauges, gaps, stale markers, histograms,
+ * odd values.
+ */
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 import {
   customBucketsSchema,

@@ -1,4 +1,7 @@
-/** Series as a remote-write 1.0 request, in snappy blocks of literals: what a Prometheus takes, written for tests only. */
+/**
+ * Series as a remote-write 1.0 request, in snappy blocks of literals: what a Prometheus takes,
+ * written for tests only.
+ */
 import type { FloatHistogram, RawSeries, Span } from "../../src/kinds/ask/promql/core/index.ts";
 
 /** The NaN 0x7ff0000000000002, little-endian. */
@@ -9,7 +12,10 @@ export function encodeWriteRequest(series: readonly RawSeries[]): Uint8Array {
   return snappyLiterals(Buffer.concat(series.flatMap(timeSeries)));
 }
 
-/** A Prometheus takes the floats of an entry before its histograms, so that each run of either has an entry of its own. */
+/**
+ * A Prometheus takes the floats of an entry before its histograms, so that each run of either has
+ * an entry of its own.
+ */
 function timeSeries({ labels, samples }: RawSeries): Buffer[] {
   const pair = (name: string, value: string) =>
     field(1, Buffer.concat([field(1, Buffer.from(name)), field(2, Buffer.from(value))]));

@@ -4,7 +4,8 @@
  *   1  Inside a room kernel <- core <- shell; a core imports no shell and no adapter.
  *   2  Another room is reached through its two index files only. The kernel has none: all of it is
  *      public.
- *   3  Imports go down the floors. Rooms of one floor form no cycle; kinds do not import each other.
+ *   3  Imports go down the floors. Rooms of one floor form no cycle; kinds do not import each
+ *      other.
  *   4  Nothing imports a process, and src/ imports nothing outside itself.
  */
 import { isAbove, type Room, roomOf } from "./rooms.ts";

@@ -7,8 +7,8 @@
  *   faces      what people and other programs meet
  *   processes  coordinator, worker, cli: wiring
  *
- * Rooms lie at `src/<floor>/<room>/`, processes at `src/<process>/`. A large room has halls with index
- * files of their own (`halls`), which count as one room on the map.
+ * Rooms lie at `src/<floor>/<room>/`, processes at `src/<process>/`. A large room has halls with
+ * index files of their own (`halls`), which count as one room on the map.
  */
 
 export const floors = ["ground", "data", "kinds", "faces", "processes"] as const;

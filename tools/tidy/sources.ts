@@ -67,7 +67,9 @@ function lineAt(text: string, offset: number): number {
   return text.slice(0, offset).split("\n").length;
 }
 
-/** Comments become white space, so that lines keep their numbers. Texts stay: paths are among them. */
+/**
+ * Comments become white space, so that lines keep their numbers. Texts stay: paths are among them.
+ */
 function withoutComments(text: string): string {
   return text
     .replace(/^\s*\/\*[\s\S]*?\*\//gm, (comment) => comment.replace(/[^\n]/g, " "))

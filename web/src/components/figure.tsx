@@ -1,4 +1,7 @@
-/** A number with its name above and a note below; several stand in a `<dl className="card figures-strip">`. */
+/**
+ * A number with its name above and a note below; several stand in a `<dl className="card
+ * figures-strip">`.
+ */
 import type { ReactNode } from "react";
 
 interface FigureProps {

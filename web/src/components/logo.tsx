@@ -1,4 +1,6 @@
-/** A capstan seen from the side: the bars that many hands push, the drumhead, the barrel, the base. */
+/**
+ * A capstan seen from the side: the bars that many hands push, the drumhead, the barrel, the base.
+ */
 export function Logo({ size = 22 }: { readonly size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true" focusable="false">

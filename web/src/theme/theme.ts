@@ -1,6 +1,6 @@
 /**
- * The dashboard's look: cool greys, one sea-green accent, small type. Text colours keep a contrast of at
- * least 4.5:1 on their backgrounds in both schemes.
+ * The dashboard's look: cool greys, one sea-green accent, small type. Text colours keep a contrast
+ * of at least 4.5:1 on their backgrounds in both schemes.
  */
 import {
   type CSSVariablesResolver,

@@ -93,7 +93,8 @@ export function sendSuccess(
 }
 
 /**
- * The same answer, for data that are JSON already: they may be large, and another thread wrote them.
+ * The same answer, for data that are JSON already: they may be large, and another thread wrote
+ * them.
  */
 export function sendWritten(
   reply: FastifyReply,

@@ -50,7 +50,8 @@ test("[QP13] a file that is gone costs a decoding", () => {
     Float64Array.of(3),
   );
   rmSync(dir, { recursive: true });
-  cache.get("c", 0, "ts", () => Float64Array.of(4)); // Nothing can be written any more, and nobody minds.
+  // Nothing can be written any more, and nobody minds.
+  cache.get("c", 0, "ts", () => Float64Array.of(4));
 });
 
 test("[QP13] a file with any bit flipped, cut off or of an earlier version costs a decoding", () => {

@@ -21,7 +21,9 @@ const pool = new EvalPool({
 after(() => pool.close());
 
 const hour = 3_600_000;
-/** Computed for seconds: a vector that changes at every step, unlike `vector(1)`, has no short cut. */
+/**
+ * Computed for seconds: a vector that changes at every step, unlike `vector(1)`, has no short cut.
+ */
 const slow = "quantile_over_time(0.5, (vector(time()))[4d:1s])";
 
 /** Needs no worker: everything is computed in the thread. */

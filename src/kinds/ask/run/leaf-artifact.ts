@@ -1,13 +1,14 @@
 /**
- * A leaf's result as a Parquet file: a row for each series or group, whose steps are packed into one value each, so that
- * reading it back is copying. The same result gives the same bytes.
+ * A leaf's result as a Parquet file: a row for each series or group, whose steps are packed into
+ * one value each, so that reading it back is copying. The same result gives the same bytes.
  *
  *   is_group       a partial group; otherwise a series
  *   labels         `["name","value",…]`
  *   drop_name      the metric's name goes in the end
  *   kinds          a byte for each step: 0 absent, 1 float, 2 histogram; empty: all are floats
  *   floats         float64, little-endian, one for each step; empty: a group without values
- *   counts         the same, of groups; or, where that is shorter, runs of equal values: float64 of how many, and of which
+ *   counts         the same, of groups; or, where that is shorter, runs of equal values: float64 of
+ *                  how many, and of which
  *   compensations  the same, of groups that are summed up
  *   histograms     those of the steps of kind 2, one after the other
  */

@@ -1,12 +1,10 @@
 /**
- * The graph of tables, laid out from left to right. Pure.
- *
- *   GL1  A table stands one level to the right of the rightmost table that it reads; plain tables stand at the left.
- *   GL2  An edge over several levels runs through a lane in each level between, shared by all such edges of one table, so that it passes
- *        between tables and not across them.
- *   GL3  Within a level the order is the one with the fewest crossings of some sweeps; tables do not overlap, and each is as near to the
- *        middle of its neighbours as the others let it.
- *   GL4  The same tables give the same picture, in whatever order they come.
+ * Lays out the graph of tables from left to right. Pure.
+ * Plain tables are in the first level; a table is one level to the right of the rightmost table
+ * that it reads. An edge over several levels runs through a lane in each level between, shared by
+ * all such edges of one table, so that it passes between tables. Several sweeps choose the order
+ * within a level with the fewest crossings. The same tables give the same picture, in any order of
+ * input.
  */
 export interface GraphTable {
   readonly id: string;
@@ -61,7 +59,7 @@ const alignments = 8;
 const laneHeight = 8;
 
 export function layOutGraph(tables: readonly GraphTable[], size: GraphSize): GraphLayout {
-  const sorted = tables.toSorted((a, b) => compare(a.id, b.id)); // GL4
+  const sorted = tables.toSorted((a, b) => compare(a.id, b.id)); // The input order does not matter.
   const levels = levelsOf(sorted);
   const { layers, edges } = buildSlots(sorted, levels);
   orderLayers(layers);
@@ -91,7 +89,7 @@ export function layOutGraph(tables: readonly GraphTable[], size: GraphSize): Gra
   };
 }
 
-/** GL1. Sources that are not among the tables do not count. */
+/** Ignores sources that are not among the tables. */
 function levelsOf(tables: readonly GraphTable[]): ReadonlyMap<string, number> {
   const byId = new Map(tables.map((table) => [table.id, table]));
   const levels = new Map<string, number>();
@@ -138,7 +136,7 @@ function buildSlots(
       if (level === undefined) continue;
       const path = [slotOf(source, source, level)];
       for (let at = level + 1; at < to.level; at += 1) {
-        path.push(slotOf(`${source}\n${at}`, undefined, at)); // GL2
+        path.push(slotOf(`${source}\n${at}`, undefined, at));
       }
       path.push(to);
       for (const [index, slot] of path.entries()) {
@@ -153,7 +151,7 @@ function buildSlots(
   return { layers, edges };
 }
 
-/** GL3: barycentres, to and fro. */
+/** Sorts by barycentres, in sweeps in both directions. */
 function orderLayers(layers: Slot[][]): void {
   let best = layers.map((layer) => [...layer]);
   let fewest = crossingsOf(layers);

@@ -1,7 +1,7 @@
 /**
- * JSON that keeps every number. JSON has no infinities, no NaN and loses the sign of zero; a leaf may have all of
- * them (`x > +Inf`, `quantile_over_time(NaN, …)`). They travel as texts that begin with `#`, and texts that really begin with `#`
- * get one more.
+ * JSON that keeps every number. JSON has no infinities, no NaN and loses the sign of zero; a leaf
+ * may have all of them (`x > +Inf`, `quantile_over_time(NaN, …)`). They travel as texts that begin
+ * with `#`, and texts that really begin with `#` get one more.
  */
 export function stringifyExact(value: unknown): string {
   return JSON.stringify(value, (_key, each: unknown) => {
