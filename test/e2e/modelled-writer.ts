@@ -1,11 +1,8 @@
 /**
- * Somebody who changes rows of a table, one statement after the other, and knows what has to be
- * there. His rows are his alone; others change theirs in the same table meanwhile.
- *
- *   1  A statement that was acknowledged is there, once: what it does to rows is done again by no
- *      second run of it unseen.
- *   2  One whose answer was an error, or was lost, is there as a whole or not at all. He looks, and
- *      goes on from there.
+ * A client that changes rows of a table, one statement after the other, and knows what has to be
+ * there. Its rows are its own; others change theirs in the same table meanwhile.
+ * An acknowledged statement took effect exactly once. A statement whose answer was an error, or was
+ * lost, took effect as a whole or not at all: the client looks, and goes on from there.
  */
 import assert from "node:assert/strict";
 import { createPrng, type Prng } from "../../src/ground/kernel/prng.ts";
