@@ -1,9 +1,10 @@
 /**
- * Installs what is missing, so that `npm start` and `npm test` work in a fresh clone on any Node ≥ 20.
- * Plain JavaScript without dependencies: it runs before there are any, on whatever Node is there.
+ * Installs what is missing, so that `npm start` and `npm test` work in a fresh clone on any Node ≥
+ * 20. Plain JavaScript without dependencies: it runs before there are any, on whatever Node is
+ * there.
  *
- * `npm ci` runs when node_modules is absent or was made from another lock file. A stamp with the lock
- * file's hash tells; without one (someone ran npm by hand) the files' times do.
+ * `npm ci` runs when node_modules is absent or was made from another lock file. A stamp with the
+ * lock file's hash tells; without one (someone ran npm by hand) the files' times do.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -39,7 +40,9 @@ function install() {
   run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], root);
 }
 
-/** Some npm versions skip install scripts; the `node` package needs its own to bring the runtime. */
+/**
+ * Some npm versions skip install scripts; the `node` package needs its own to bring the runtime.
+ */
 function fetchRuntime() {
   run(process.execPath, ["installArchSpecificPackage.js"], nodePackage);
 }

@@ -1,6 +1,7 @@
 /**
- * The program in a few files, its packages included. Loading 1,800 modules one by one is most of what a process costs at its
- * start: so it halves that, for whoever installs Capstan, and for the hundreds of processes that the end-to-end tests start.
+ * The program in a few files, its packages included. Loading 1,800 modules one by one is most of
+ * what a process costs at its start: so it halves that, for whoever installs Capstan, and for the
+ * hundreds of processes that the end-to-end tests start.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -57,7 +58,10 @@ function removeOldPrograms() {
   for (const path of oldestLast.slice(3)) rmSync(path, { recursive: true, force: true });
 }
 
-/** A module that `siblingModule` names becomes a file of its own; since all files are in one directory, it is a sibling again. */
+/**
+ * A module that `siblingModule` names becomes a file of its own; since all files are in one
+ * directory, it is a sibling again.
+ */
 const threadsBesideMain = {
   name: "threads-beside-main",
   transform(code, id) {

@@ -1,6 +1,7 @@
 /**
- * Where a clone keeps the program that was built of its sources. Plain JavaScript without packages: bin/capstan.js asks it at
- * every start. Each state of the sources has a directory of its own, so that a program that runs keeps its files.
+ * Where a clone keeps the program that was built of its sources. Plain JavaScript without packages:
+ * bin/capstan.js asks it at every start. Each state of the sources has a directory of its own, so
+ * that a program that runs keeps its files.
  */
 import { readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";

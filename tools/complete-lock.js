@@ -1,8 +1,9 @@
 /**
- * Completes package-lock.json after `npm install` against a registry that does not hold every platform's
- * binary package: npm then leaves those optional packages out of the lock file, and `npm ci` refuses it,
- * everywhere. Adds what is missing, with the platform that the package's name says, so that other
- * platforms fetch their own and this one skips them. Run by hand; `tidy/tidy.test.ts` says when.
+ * Completes package-lock.json after `npm install` against a registry that does not hold every
+ * platform's binary package: npm then leaves those optional packages out of the lock file, and `npm
+ * ci` refuses it, everywhere. Adds what is missing, with the platform that the package's name says,
+ * so that other platforms fetch their own and this one skips them. Run by hand; `tidy/tidy.test.ts`
+ * says when.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

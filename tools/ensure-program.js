@@ -1,6 +1,6 @@
 /**
- * Before `npm start` and `npm run bench`: builds the program where the sources changed, which takes two seconds. Where that
- * fails, the sources run as they are.
+ * Before `npm start` and `npm run bench`: builds the program where the sources changed, which takes
+ * two seconds. Where that fails, the sources run as they are.
  */
 import { ensureProgram } from "./build-program.js";
 

@@ -6,7 +6,7 @@
  */
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { checkCalls, checkWords } from "./tidy/check-calls.ts";
+import { checkCalls, checkComments, checkWords } from "./tidy/check-calls.ts";
 import { checkImports } from "./tidy/check-imports.ts";
 import { checkCitations, checkRuleIds, checkRules, rulesOf } from "./tidy/check-rules.ts";
 import { readScripts, readSources, readSpecs } from "./tidy/sources.ts";
@@ -33,6 +33,7 @@ export function tidy(root: string): TidyReport {
       ...imports.findings,
       ...checkCalls(files),
       ...checkWords(files),
+      ...checkComments(files),
       ...checkRules(specs, tests),
       ...checkRuleIds(specs),
       ...checkCitations(specs, tests),

@@ -59,6 +59,20 @@ export function checkWords(files: readonly SourceFile[]): string[] {
     .flatMap((file) => scan(file, bannedWords, "not on main:", { inComments: true }));
 }
 
+const commentColumnsMax = 100;
+
+/** A comment ends before column 100. What tells the linter something has to be in one line. */
+export function checkComments(files: readonly SourceFile[]): string[] {
+  return files.flatMap(({ path, text }) =>
+    text.split("\n").flatMap((line, index) => {
+      const isComment = /^\s*(\/\/|\/?\*)|[;,{([)\]}>a-z0-9]\s+\/\/ [^"'`]*$/.test(line);
+      if (line.length <= commentColumnsMax || !isComment || line.includes("biome-ignore"))
+        return [];
+      return [`${path}:${index + 1}: a comment of ${line.length} columns`];
+    }),
+  );
+}
+
 function scan(
   file: SourceFile,
   patterns: readonly Pattern[],

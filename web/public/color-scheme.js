@@ -1,5 +1,6 @@
-// Runs before the first paint, so that a remembered dark theme does not flash light. It is a file of its
-// own, and not inline, because the page is served with a content security policy of `script-src 'self'`.
+// Runs before the first paint, so that a remembered dark theme does not flash light. It is a file
+// of its own, and not inline, because the page is served with a content security policy of
+// `script-src 'self'`.
 (() => {
   let scheme = "auto";
   try {

@@ -114,7 +114,8 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   if (!isBearer(request.headers.authorization, token)) {
-    refuse(response, 401, "unauthenticated", "artifacts are for holders of the cluster's token"); // QU50
+    // QU50
+    refuse(response, 401, "unauthenticated", "artifacts are for holders of the cluster's token");
     return;
   }
   if (request.method !== "GET" && request.method !== "HEAD") {
