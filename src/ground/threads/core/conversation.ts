@@ -166,7 +166,7 @@ export class Conversation<Far extends Side, Near extends Side> implements Asked<
     handlers: Handlers<Near>,
   ): void {
     const handler = (handlers.requests as Record<string, AnyHandler>)[name];
-    assert(handler !== undefined, `this end takes no request ${name}`);
+    assert(handler !== undefined, "this end takes such requests");
     const send = (message: Said, transfer: Transfer = []): void =>
       this.#wire.send(message, transfer);
     const call = new ServedCall(stop, (progress) => send({ kind: "progress", id, progress }));
@@ -189,7 +189,7 @@ export class Conversation<Far extends Side, Near extends Side> implements Asked<
 
   #hear({ name, argument }: Extract<Said, { kind: "note" }>, handlers: Handlers<Near>): void {
     const handler = (handlers.notes as Record<string, (argument: unknown) => void>)[name];
-    assert(handler !== undefined, `this end takes no note ${name}`);
+    assert(handler !== undefined, "this end takes such notes");
     handler.call(handlers.notes, argument);
   }
 

@@ -80,7 +80,10 @@ function threadPlace(): Place {
   assert(port !== null, "this is a thread");
   return {
     sharesMemory: true,
-    send: (message, transfer) => port.postMessage(message, transfer as ArrayBuffer[]),
+    send: (message, transfer) =>
+      transfer.length === 0
+        ? port.postMessage(message)
+        : port.postMessage(message, transfer as ArrayBuffer[]),
     listen: (heard) => {
       port.on("message", heard);
       // Runs after the whole module, because `open` may use definitions below this call.

@@ -21,7 +21,11 @@ export function startThread<Far extends Side, Near extends Side = Silent>(
 function threadLink(worker: Worker): Link {
   return {
     sharesMemory: true,
-    send: (message, transfer) => worker.postMessage(message, transfer as ArrayBuffer[]),
+    // An empty list costs Node as much as one with buffers.
+    send: (message, transfer) =>
+      transfer.length === 0
+        ? worker.postMessage(message)
+        : worker.postMessage(message, transfer as ArrayBuffer[]),
     listen: ({ heard, failed, exited }) => {
       worker.on("message", heard);
       worker.on("error", (thrown) => failed(asError(thrown)));
