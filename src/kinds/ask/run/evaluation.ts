@@ -299,7 +299,7 @@ class Run {
       decodeMs: this.#decodeMs,
       evalMs: this.#evalMs,
       leafTexts: explainPlan(plan).leaves.map((leaf) => leaf.text),
-      results: request.keepResults ? this.#results : undefined,
+      results: request.keepResults ? [...this.#results] : undefined, // `#end` empties the list.
     };
   }
 
