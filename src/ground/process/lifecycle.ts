@@ -66,16 +66,19 @@ export function stopRequested(): Promise<StopReason> {
     };
     if (supervised || process.env[launchedEnv] === "1") process.on("disconnect", orphaned);
     // PR11
-    if (process.env.npm_lifecycle_event !== undefined) watchParent(process.ppid, orphaned);
+    if (process.env.npm_lifecycle_event !== undefined) {
+      watchParent(process.ppid, orphaned, () => asked);
+    }
   });
 }
 
 const parentCheckMs = 500;
 
 /** The operating system gives an orphan another parent. */
-function watchParent(parent: number, onGone: () => void): void {
+function watchParent(parent: number, onGone: () => void, isOver: () => boolean): void {
   realClock.after(parentCheckMs, () => {
-    if (process.ppid === parent) watchParent(parent, onGone);
+    if (isOver()) return; // Otherwise the timer alone would keep the process alive.
+    if (process.ppid === parent) watchParent(parent, onGone, isOver);
     else onGone();
   });
 }
