@@ -26,9 +26,9 @@ import {
   readFooter,
   writeParquet,
 } from "../src/data/parquet/index.ts";
+import { compileRegex } from "../src/data/regex/core/compile-regex.ts";
 import { md5Tail } from "../src/kinds/ask/metrics/core/ingest/scrape/md5.ts";
 import { WriteDecoder } from "../src/kinds/ask/metrics/core/ingest/wire/write-decoder.ts";
-import { compileRegex } from "../src/kinds/ask/promql/core/regex/compile-regex.ts";
 import { findPeer } from "./find-peer.ts";
 import { type BenchOptions, checkPart, type Report } from "./report.ts";
 

@@ -127,23 +127,37 @@ async function runRequests(
   await Promise.all(Array.from({ length: threadCount }, run));
 }
 
+/**
+ * Threads that wait for requests. They stay for the next call: until a thread's code is compiled
+ * and optimised, it spends about three seconds.
+ */
+const idle: Worker[] = [];
+
 /** One thread, which gets requests until none is left. */
-function runThread(
+async function runThread(
   take: () => SeedRequest | undefined,
   onAnswer: (answer: SeedAnswer) => void,
 ): Promise<void> {
+  const thread = idle.pop() ?? new Worker(new URL("./seed-thread.ts", import.meta.url));
+  thread.ref();
+  for (let request = take(); request !== undefined; request = take()) {
+    onAnswer(await answerOf(thread, request));
+  }
+  thread.unref(); // It ends with the process.
+  idle.push(thread);
+}
+
+function answerOf(thread: Worker, request: SeedRequest): Promise<SeedAnswer> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL("./seed-thread.ts", import.meta.url));
-    const feed = (): void => thread.postMessage(take() ?? null);
-    thread.on("message", (answer: SeedAnswer) => {
-      onAnswer(answer);
-      feed();
-    });
-    thread.on("error", reject);
-    thread.on("exit", (code) => {
-      if (code === 0) resolve();
-      else reject(new Error(`a thread of the simulator ended with ${code}`));
-    });
-    feed();
+    const settle = (act: () => void): void => {
+      thread.off("message", answered).off("error", failed).off("exit", ended);
+      act();
+    };
+    const answered = (answer: SeedAnswer): void => settle(() => resolve(answer));
+    const failed = (error: unknown): void => settle(() => reject(error));
+    const ended = (code: number): void =>
+      settle(() => reject(new Error(`a thread of the simulator ended with ${code}`)));
+    thread.on("message", answered).on("error", failed).on("exit", ended);
+    thread.postMessage(request);
   });
 }

@@ -1,4 +1,4 @@
-/** A thread that runs the seeds that it is sent. */
+/** A thread that runs the seeds that it is sent, until its process ends. */
 import { parentPort } from "node:worker_threads";
 import { assert } from "../src/ground/kernel/errors.ts";
 import { diskSeams } from "./disk/disk-seams.ts";
@@ -62,7 +62,6 @@ Error.stackTraceLimit = 0;
 
 const port = parentPort;
 assert(port !== null, "this file runs as a thread");
-port.on("message", (request: SeedRequest | null) => {
-  if (request === null) port.close();
-  else void answer(request).then((result) => port.postMessage(result));
+port.on("message", (request: SeedRequest) => {
+  void answer(request).then((result) => port.postMessage(result));
 });

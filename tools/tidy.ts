@@ -7,6 +7,7 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { checkCalls, checkComments, checkWords } from "./tidy/check-calls.ts";
+import { checkErrorCodes } from "./tidy/check-error-codes.ts";
 import { checkImports } from "./tidy/check-imports.ts";
 import { checkCitations, checkRuleIds, checkRules, rulesOf } from "./tidy/check-rules.ts";
 import { readScripts, readSources, readSpecs } from "./tidy/sources.ts";
@@ -34,6 +35,7 @@ export function tidy(root: string): TidyReport {
       ...checkCalls(files),
       ...checkWords(files),
       ...checkComments(files),
+      ...checkErrorCodes(files),
       ...checkRules(specs, tests),
       ...checkRuleIds(specs),
       ...checkCitations(specs, tests),

@@ -291,7 +291,7 @@ export class Clients {
       case "deadline_exceeded":
         // Clocks drift by a thousandth, and timers count whole milliseconds.
         return this.#nowMs() - askedMs >= question.deadlineMs * 0.998 - 1;
-      case "bad_sql":
+      case "bad_request":
         return fates.includes("fails");
       case "work_poisonous":
         return sendsMax >= 2;

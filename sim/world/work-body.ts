@@ -49,7 +49,7 @@ export function opaqueTasks(): TaskOf {
     const { value, runMs, fate } = parseWorkBody(work.body);
     const produce = () => {
       if (fate === "fails") {
-        throw new OperatingError("bad_sql", "never", "this work cannot succeed");
+        throw new OperatingError("bad_request", "never", "this work cannot succeed");
       }
       const key = workKeyText(work);
       if (fate === "flaky" && !tried.has(key)) {

@@ -15,6 +15,7 @@ import type { Part, ProcessContext } from "../ground/process/index.ts";
 import {
   checkBind,
   closing,
+  decideControllerShares,
   openProcess,
   parseLimits,
   setUpProcess,
@@ -41,10 +42,6 @@ export interface OpenedController {
   readonly parts: readonly Part[];
 }
 
-/** Few threads suffice: the workers compute the results, and this process only reads them. */
-const engineThreads = 2;
-const engineConnections = 4;
-
 export async function openController(
   options: ControllerOptions,
   watched: WatchedTables,
@@ -56,7 +53,7 @@ export async function openController(
   const { context: ground, part } = await openProcess(setup, options, name, {
     role,
     memoryLimit: options.memoryLimit,
-    columnBytes: () => 0,
+    decideShares: decideControllerShares,
   });
   const address = await chooseAddress(options);
   const places = decideLakePlaces(options, setup.dataDir.lakeDir);
@@ -115,18 +112,19 @@ async function openOwnStore(
 }
 
 async function openEngine(base: Base): Promise<Engine> {
-  const { memory, ownDir, places, overflowDir, metrics, health, clock, logger } = base;
+  const { shares, ownDir, places, overflowDir, metrics, health, clock, logger } = base;
+  const { cpu, memory } = shares;
   return await startEngine({
     memoryLimitBytes: memory.engineBytes,
     treeLimitBytes: memory.limitBytes,
-    threads: engineThreads,
+    threads: cpu.engineThreads,
     spoolDir: join(ownDir, "fetched"),
     readableDirs: [
       places.tables.kind === "directory" ? places.tables.root : copiesDirOf(ownDir),
       ...Object.values(overflowDir),
     ],
     tempDir: join(ownDir, "temp"),
-    connections: engineConnections,
+    connections: cpu.slots,
     clock,
     logger,
     observer: createEngineMetrics(metrics, memory.limitBytes),

@@ -1,7 +1,7 @@
 /** Opens what all kinds of work share in a worker. */
 
 import { existsSync } from "node:fs";
-import { availableParallelism, hostname } from "node:os";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import type { Engine } from "../data/duckdb/index.ts";
 import { createEngineMetrics, startEngine } from "../data/duckdb/index.ts";
@@ -22,6 +22,8 @@ import { randomText } from "../ground/kernel/prng.ts";
 import type { Part, ProcessContext } from "../ground/process/index.ts";
 import {
   closing,
+  decideWorkerShares,
+  MemoryBudget,
   openProcess,
   RoomWatch,
   setUpProcess,
@@ -47,13 +49,10 @@ export interface OpenedWorker {
 /** What the worker's own servers need in addition. */
 export interface OwnContext extends WorkerContext {
   readonly incarnation: Incarnation;
-  readonly slots: number;
   readonly spool: FsArtifactSpool;
 }
 
 const diskBytesDefault = 10 * 1024 ** 3;
-/** Enough for a day of 5,000 series. More is decoded on disk, and in the system's cache. */
-const columnBytesDefault = 160 * 1024 ** 2;
 
 export async function openWorker(
   options: WorkerOptions,
@@ -64,15 +63,17 @@ export async function openWorker(
   const { context: ground, part } = await openProcess(setup, options, workerId, {
     role: "worker",
     memoryLimit: options.memoryLimit,
-    columnBytes: (limitBytes) =>
-      options.columnCache ?? Math.min(columnBytesDefault, limitBytes / 4),
+    decideShares: (given) => {
+      const { slots, computeThreads, columnCache: columnBytes } = options;
+      return decideWorkerShares({ ...given, slots, computeThreads, columnBytes });
+    },
   });
   const incarnation = parseIncarnation(`i-${randomText(ground.prng, 16)}`);
   assert(incarnation !== undefined, "an incarnation has the form of one");
-  const slots = options.slots ?? availableParallelism();
+  const workMemory = new MemoryBudget(ground.shares.memory.workBytes);
   const places = decideLakePlaces(options, setup.dataDir.lakeDir);
   const files = await openFiles(ground, options, incarnation, places);
-  const base = { ...ground, ...files, workerId, incarnation, slots, places };
+  const base = { ...ground, ...files, workerId, incarnation, workMemory, places };
   const engine = await openEngine(base);
   const context = { ...base, engine };
   const parts = [part, ...files.parts, closing("engine", 2_000, () => engine.close())];
@@ -150,19 +151,20 @@ function watchRoom(
 }
 
 async function openEngine(base: Omit<OwnContext, "engine">): Promise<Engine> {
-  const { memory, spool, stagingDir, slots, places, ownDir, metrics, health, clock, logger } = base;
+  const { shares, spool, stagingDir, places, ownDir, metrics, health, clock, logger } = base;
+  const { cpu, memory } = shares;
   const { overflowDir } = base.overflowDir;
   return await startEngine({
     memoryLimitBytes: memory.engineBytes,
     treeLimitBytes: memory.limitBytes,
-    threads: availableParallelism(),
+    threads: cpu.engineThreads,
     spoolDir: spool.writeDir,
     readableDirs: [
       places.tables.kind === "directory" ? places.tables.root : join(ownDir, "downloads"),
       stagingDir,
       ...(overflowDir === undefined ? [] : [join(overflowDir, "writing")]),
     ],
-    connections: slots,
+    connections: cpu.slots,
     clock,
     logger,
     observer: createEngineMetrics(metrics, memory.limitBytes),

@@ -1,13 +1,8 @@
 import type { ProcessOptions } from "../ground/process/index.ts";
-import type { AskWorkerOptions } from "../kinds/ask/index.ts";
 import type { LoadHostOptions } from "../kinds/load/index.ts";
 import type { RefreshWorkerOptions } from "../kinds/refresh/index.ts";
 /** What the command line gives to a worker. */
-export interface WorkerOptions
-  extends ProcessOptions,
-    AskWorkerOptions,
-    RefreshWorkerOptions,
-    LoadHostOptions {
+export interface WorkerOptions extends ProcessOptions, RefreshWorkerOptions, LoadHostOptions {
   readonly join?: readonly string[];
   readonly name?: string;
   readonly advertiseHost?: string;
@@ -15,6 +10,8 @@ export interface WorkerOptions
   readonly dataPort: number;
   readonly metricsPort: number;
   readonly slots?: number;
+  /** The cores that this worker may count on. Defaults to those of the machine. */
+  readonly computeThreads?: number;
   /** The limit of this process and its descendants, in bytes. */
   readonly memoryLimit?: number;
   readonly columnCache?: number;

@@ -1,6 +1,7 @@
 /** Registers a worker with the leading coordinator, whichever of the given addresses answers. */
 import type { Clock } from "../ground/kernel/clock.ts";
-import { type ErrorCode, messageOf, OperatingError } from "../ground/kernel/errors.ts";
+import { parseErrorCode } from "../ground/kernel/error-codes.ts";
+import { messageOf, OperatingError } from "../ground/kernel/errors.ts";
 
 export interface RegistrationConfig {
   /** Coordinators' addresses. */
@@ -65,8 +66,8 @@ function refusal(status: number, text: string): OperatingError {
   } catch {
     // Not an answer of Capstan; only the status is known.
   }
-  const code = (body.code ??
-    (status === 401 ? "unauthenticated" : "protocol_violation")) as ErrorCode;
+  const code =
+    parseErrorCode(body.code ?? "") ?? (status === 401 ? "unauthenticated" : "protocol_violation");
   const message = body.message ?? `the coordinator answered HTTP ${status}`;
   const retry = status >= 500 || status === 429 ? "backoff" : "never";
   return new OperatingError(

@@ -103,7 +103,7 @@ function advertisedOf(host: string): string {
 }
 
 function registration(
-  { workerId, incarnation, slots, version, clusterToken, clock }: OwnContext,
+  { workerId, incarnation, shares, version, clusterToken, clock }: OwnContext,
   { join: urls = [] }: WorkerOptions,
   onHopeless: (error: OperatingError) => void,
   address: () => Readonly<Record<string, string | number>>,
@@ -113,7 +113,7 @@ function registration(
     await registerOnce(config, {
       worker_id: workerId,
       ...address(),
-      capacity: slots,
+      capacity: shares.cpu.slots,
       incarnation,
       software_version: version,
     });
@@ -127,7 +127,8 @@ function createNode(
   dataUrl: string,
   hooks: Pick<WorkerNodeOptions, "onDropped" | "register">,
 ): WorkerNode {
-  const { room, tracing, slots, metrics } = context;
+  const { room, tracing, metrics } = context;
+  const { slots } = context.shares.cpu;
   const executor = dispatchByKind(Object.assign({}, ...kinds.map(({ executors }) => executors)));
   return new WorkerNode({
     ...context,
@@ -169,15 +170,13 @@ async function serveMonitor(
 
 /** The facts that the worker reports to the cluster. */
 function tellFacts(
-  { clock, health, spool }: OwnContext,
+  { clock, health, spool, shares }: OwnContext,
   kinds: readonly WorkerPart[],
   node: WorkerNode,
   monitorPlace: string,
 ): Part {
-  const reporter = new FactsReporter(clock, node.endpoint, {
-    counts: () => node.manager.counts(),
-    spool: () => spool.usage(),
-  });
+  const sources = { counts: () => node.manager.counts(), spool: () => spool.usage() };
+  const reporter = new FactsReporter(clock, node.endpoint, sources, shares.cpu.cores);
   reporter.start();
   const stopTelling = tellHealth(health, node);
   const facts = Object.entries(Object.assign({}, ...kinds.map((part) => part.facts)));

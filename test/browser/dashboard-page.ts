@@ -51,7 +51,7 @@ export async function eventually<T>(get: () => Promise<T>, want: T): Promise<voi
     const got = await get();
     if (isDeepStrictEqual(got, want)) return;
     if (performance.now() > deadlineMs) assert.deepEqual(got, want);
-    await setTimeout(20);
+    await setTimeout(50);
   }
 }
 

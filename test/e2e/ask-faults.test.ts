@@ -30,6 +30,8 @@ const linuxOnly = { skip: isLinux ? false : "needs Linux: /proc, and all of 127.
 const minuteMs = 60_000;
 const endMs = Math.floor((Date.now() - minuteMs) / minuteMs) * minuteMs;
 const day = { startMs: endMs - 24 * 60 * minuteMs, endMs, stepMs: minuteMs };
+/** So many steps that an artifact is too large to travel with its report. */
+const fineDay = { ...day, stepMs: minuteMs / 2 };
 /** About a second of work for two cores: windows of 720 samples, 1,440 times, for 96 series. */
 const slowQuery = "sum by (job) (stddev_over_time(day_total[4h]))";
 const lightQuery = "sum by (job) (rate(day_total[5m]))";
@@ -45,7 +47,7 @@ before(async () => {
   url = ask.url;
   const data = splitAt(dayOfCounters("day_total", endMs), endMs - 10 * minuteMs);
   await Promise.all([ask.importData(data.before), writeData(url, data.after)]);
-  lightAnswer = await promql(url, lightQuery, day);
+  lightAnswer = await promql(url, lightQuery, fineDay);
   slowAnswer = await promql(url, slowQuery, day);
 });
 after(async () => {
@@ -168,7 +170,7 @@ test("[QU25] Drain behavior: worker signaled to stop rejects new work, finishes 
     const found = (await listWorkers(url)).find(({ worker_id }) => worker_id === second);
     return found?.accepting_work === true ? undefined : true;
   });
-  const meanwhile = await streamed(url, lightQuery, day);
+  const meanwhile = await streamed(url, lightQuery, fineDay);
   assert.deepEqual(workersOf(meanwhile), [first]);
   const answer = await asked;
   assert.deepEqual(workersOf(answer), bothWorkers, "it finished what it had begun");
@@ -194,7 +196,7 @@ test(
 async function loseTwo(): Promise<boolean> {
   const failuresBefore = await metric(url, "capstan_artifact_fetch_failures_total");
   const mismatchesBefore = await metric(url, "capstan_artifact_checksum_mismatches_total");
-  const held = await whileHeld(() => streamed(url, lightQuery, day));
+  const held = await whileHeld(() => streamed(url, lightQuery, fineDay));
   ask.proxies?.data.spoil("lost", "corrupt");
   ask.proxies?.data.release();
   const heldMs = performance.now() - held.fromMs;
@@ -225,13 +227,13 @@ test(
     assert.ok((await metric(url, "capstan_control_disconnects_total")) > disconnectsBefore);
     assert.equal(await incarnationOf(), before, "it is the same worker, not a new one");
     const answer = await waitFor("it to take part again", async () => {
-      const found = await streamed(url, lightQuery, day);
+      const found = await streamed(url, lightQuery, fineDay);
       return workersOf(found).includes(second) ? found : undefined;
     });
     assert.ok(worksOf(answer).every(({ attempts }) => attempts === 1));
     assert.equal(asWhole(answer), lightAnswer);
 
-    const light = await whileHeld(() => promql(url, lightQuery, day));
+    const light = await whileHeld(() => promql(url, lightQuery, fineDay));
     ask.proxies?.data.cut();
     ask.proxies?.data.release();
     assert.equal(await light.asked, lightAnswer, "after a cut of fetches under way");
@@ -270,7 +272,7 @@ test("[QU21] [MH16] API failure causing worker-side cancellation", async () => {
   });
   const [counted] = await vector(url, "count_over_time(acknowledged[5m])", endMs + 60_000);
   assert.equal(counted?.value[1], "500");
-  assert.equal(await promql(url, lightQuery, day), lightAnswer);
+  assert.equal(await promql(url, lightQuery, fineDay), lightAnswer);
 });
 
 async function cancelledWorks(worker: string): Promise<number> {

@@ -71,14 +71,14 @@ async function recordOf(queryId: string): Promise<QueryRecord | undefined> {
 }
 
 test("a worker that is killed mid-query costs nothing but time", async () => {
-  const { answer, running, workerId } = await runSlowly(1.5, "killed");
+  const { answer, running, workerId } = await runSlowly(3, "killed");
   const before = (await listWorkers(url)).find(
     ({ worker_id }) => worker_id === workerId,
   )?.incarnation;
   cluster.kill(workerId, "SIGKILL");
   const { rows, error, summary } = await answer;
   assert.equal(error, undefined);
-  assert.deepEqual(rows, [[slowSqlAnswer(1.5)]]);
+  assert.deepEqual(rows, [[slowSqlAnswer(3)]]);
   assert.notEqual(summary?.worker_id, undefined);
   assert.equal((await recordOf(running.query_id))?.attempts, 2);
   await cluster.waitForEvent(
@@ -98,7 +98,7 @@ test("a worker that is killed mid-query costs nothing but time", async () => {
 
 test("a worker that is stopped is found out, its work moves, and it comes back", async () => {
   await onceWithin("noticing a stopped worker", 6_000, async () => {
-    const { answer, workerId } = await runSlowly(1.5, "stopped");
+    const { answer, workerId } = await runSlowly(3, "stopped");
     const pid = cluster.pid(workerId);
     cluster.kill(workerId, "SIGSTOP");
     const stoppedMs = performance.now();
@@ -106,7 +106,7 @@ test("a worker that is stopped is found out, its work moves, and it comes back",
     const noticedMs = performance.now() - stoppedMs;
     const { rows, error } = await answer;
     assert.equal(error, undefined);
-    assert.deepEqual(rows, [[slowSqlAnswer(1.5)]]);
+    assert.deepEqual(rows, [[slowSqlAnswer(3)]]);
     process.kill(pid, "SIGCONT");
     await cluster.waitForWorkers("ACTIVE", both);
     assert.equal(cluster.pid(workerId), pid, "it was not started anew");
@@ -157,7 +157,7 @@ test("[CM7] a coordinator that is killed is started again; workers cancel its wo
 });
 
 test("a worker that drains finishes its work and takes no more", async () => {
-  const { answer, workerId } = await runSlowly(1, "drained");
+  const { answer, workerId } = await runSlowly(2, "drained");
   const other = both.find((name) => name !== workerId);
   assert.equal((await runCli(["workers", "drain", workerId, "--url", url])).code, 0);
   await waitFor("it to drain", async () => {
@@ -190,7 +190,7 @@ test("a worker that is asked to end finishes its work first", async () => {
       ? true
       : undefined;
   });
-  const { answer } = await runSlowly(1, "leaving");
+  const { answer } = await runSlowly(2, "leaving");
   worker.kill("SIGTERM");
   assert.equal((await answer).summary?.worker_id, "leaver");
   assert.deepEqual(await worker.exited, { code: 0, signal: null });

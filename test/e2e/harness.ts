@@ -403,7 +403,15 @@ export async function rowsOf(url: string, text: string, options?: HttpOptions): 
   return rows;
 }
 
-/** Asks every 20 ms until there is an answer. `waitMsMax` counts only above the general timeout. */
+/** The shortest and the longest pause between two looks. */
+const lookMsMin = 20;
+const lookMsMax = 200;
+
+/**
+ * Asks until there is an answer, at first every 20 ms. The pauses become a tenth of what it has
+ * waited so far: what is waited for takes its time anyway, and looking takes CPU time on both
+ * sides. `waitMsMax` counts only above the general timeout.
+ */
 export async function waitFor<T>(
   what: string,
   ask: () => T | undefined | Promise<T | undefined>,
@@ -411,14 +419,14 @@ export async function waitFor<T>(
   explain: () => string = () => "",
 ): Promise<T> {
   const waitMs = Math.max(waitMsMax, patienceMs);
-  const deadlineMs = performance.now() + waitMs;
+  const beganMs = performance.now();
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    if (performance.now() > deadlineMs) {
-      throw new Error(`waited ${waitMs} ms for ${what} ${explain()}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const waitedMs = performance.now() - beganMs;
+    if (waitedMs > waitMs) throw new Error(`waited ${waitMs} ms for ${what} ${explain()}`);
+    const pauseMs = Math.min(Math.max(lookMsMin, waitedMs / 10), lookMsMax);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 

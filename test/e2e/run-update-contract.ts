@@ -3,7 +3,7 @@
  * other. Every update that a test sees is held against it.
  */
 import assert from "node:assert/strict";
-import { runUpdateSchema } from "../../src/kinds/load/http/run-update-schema.ts";
+import { runUpdateSchema } from "../../src/kinds/load/core/run-update-schema.ts";
 import type { RunUpdate } from "../../src/kinds/load/index.ts";
 
 /**

@@ -63,14 +63,14 @@ after(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-async function ask(path: string, body?: unknown): Promise<string> {
+async function ask(path: string, body?: unknown, status = 200): Promise<string> {
   const post = { method: "POST", headers: { "content-type": "application/json" } };
   const response = await fetch(
     `${url}${path}`,
     body === undefined ? {} : { ...post, body: JSON.stringify(body) },
   );
   const text = await response.text();
-  assert.equal(response.status, 200, text);
+  assert.equal(response.status, status, text);
   return text;
 }
 
@@ -92,6 +92,17 @@ test("a fifth kind has a table, a statement, routes, an executor, a fact, a metr
   const [, ...lines] = (await ask("/api/v1/sql", { sql: "show toys;" })).split("\n");
   assert.deepEqual(lines.slice(0, 2), ['["bear",3]', '["ghost",0]']);
   assert.equal(await runCommand(["toys", "--url", url]), "bear 3\nghost 0\n");
+});
+
+test("a fifth kind has error codes of its own, with numbers and positions, from worker to caller", async () => {
+  const torn = await ask("/api/v1/toys", { toy: "bear", text: "so~ft" }, 422);
+  assert.deepEqual(JSON.parse(torn), {
+    code: "ToyTorn",
+    message: "the text is torn",
+    hint: "Mend it.",
+    number: 7001,
+    position: { line: 1, column: 3 },
+  });
 });
 
 /** Of a watched table, as its subscribers get it. */

@@ -14,6 +14,8 @@ import type {
 import type { StatementHandler } from "../../src/data/statements/core/index.ts";
 import { client, commandContext, type RunAction } from "../../src/ground/command/index.ts";
 import type { InstallRoutes } from "../../src/ground/http/index.ts";
+import { declareErrorCodes } from "../../src/ground/kernel/error-codes.ts";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
 import {
   columnTypesOf,
   type TablesOf,
@@ -29,6 +31,12 @@ declare module "../../src/ground/store/core/schema.ts" {
   interface WatchedNames {
     toys: true;
   }
+}
+
+const toyErrorCodes = declareErrorCodes({ ToyTorn: { status: 422, work: "never" } });
+
+declare module "../../src/ground/kernel/error-codes.ts" {
+  interface ErrorCodes extends Record<keyof typeof toyErrorCodes, true> {}
 }
 
 /** The file that it would add to sql/schema. */
@@ -111,6 +119,14 @@ async function countOnWorker(context: CoordinatorContext, text: string): Promise
 export function createToyWorkerPart({ engine }: WorkerContext): WorkerPart {
   const executor: Executor = {
     execute: ({ body }, path, signal, bytesMax) => {
+      const torn = body.indexOf("~");
+      if (torn >= 0) {
+        throw new OperatingError("ToyTorn", "never", "the text is torn", {
+          hint: "Mend it.",
+          number: 7001,
+          position: { line: 1, column: torn + 1 },
+        });
+      }
       const count = body.split(/\s+/).filter((word) => word !== "").length;
       return engine.with({}).executeToParquet(`SELECT ${count} AS words`, path, signal, bytesMax);
     },

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { missingOptionals, platformOf } from "../complete-lock.js";
 import { tidy } from "../tidy.ts";
 import { checkCalls, checkComments, checkWords } from "./check-calls.ts";
+import { checkErrorCodes } from "./check-error-codes.ts";
 import { checkImports } from "./check-imports.ts";
 import { checkCitations, checkRuleIds, checkRules } from "./check-rules.ts";
 import { importsOf } from "./sources.ts";
@@ -17,7 +18,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
  * What there is at least: fewer means that a check no longer finds what it looks at, or that files
  * of tests went.
  */
-const countsMin = { specs: 24, rules: 1_135, tests: 430, rooms: 24, imports: 6_600 };
+const countsMin = { specs: 25, rules: 1_135, tests: 430, rooms: 25, imports: 6_600 };
 
 test("the project is tidy, and all of it was looked at", (t) => {
   const { findings, counts } = tidy(root);
@@ -235,11 +236,38 @@ for (const start of starts) {
   });
 }
 
+test("the call check finds whoever counts the machine's cores, but for ground/process/machine.ts", () => {
+  const text = 'import { availableParallelism, tmpdir } from "node:os";';
+  const found = (path: string): number => checkCalls([{ path, text }]).length;
+  assert.equal(found("src/kinds/ask/worker-part.ts"), 1);
+  assert.equal(found("src/ground/process/open-process.ts"), 1);
+  assert.equal(found("src/worker/main.ts"), 1);
+  assert.equal(found("src/ground/process/machine.ts"), 0);
+  assert.equal(found("src/kinds/ask/a.test.ts"), 0);
+});
+
 test("the call check finds waiting and node:* in a core", () => {
   const core = (text: string) => checkCalls([{ path: "src/ground/store/core/a.ts", text }]).length;
   assert.equal(core("export async function f() {}"), 1);
   assert.equal(core('import { x } from "node:fs";'), 1);
   assert.equal(core("export function f() {}"), 0);
+});
+
+test("the check of error codes finds a process or thread that loads a room without its codes", () => {
+  const room = [
+    { path: "src/kinds/load/core/error-codes.ts", text: "declareErrorCodes({});" },
+    { path: "src/kinds/load/part.ts", text: 'import type { X } from "./core/error-codes.ts";' },
+    { path: "src/kinds/load/index.ts", text: 'import "./core/error-codes.ts";' },
+  ];
+  const thread = (imported: string) => ({
+    path: "src/kinds/load/a-thread.ts",
+    text: `import { x } from "${imported}";\nservePeer<A>(() => x);`,
+  });
+  const main = { path: "src/worker/main.ts", text: from("../kinds/load/part.ts") };
+  assert.deepEqual(checkErrorCodes([...room, thread("./index.ts")]), []);
+  const found = checkErrorCodes([...room, thread("./part.ts"), main]).join("\n");
+  assert.match(found, /a-thread\.ts:1: loads src\/kinds\/load\/ without its error codes/);
+  assert.match(found, /worker\/main\.ts:1: loads src\/kinds\/load\//);
 });
 
 test("the word check finds unfinished work and export *", () => {

@@ -1,5 +1,5 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEngine } from "../../data/duckdb/index.ts";
 import {
@@ -18,10 +18,10 @@ import { realClock } from "../../ground/kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../ground/kernel/node/system-random.ts";
 import {
   type DataDir,
+  decideMemory,
   decideMemoryBytes,
   machine,
   openDataDir,
-  planMemory,
 } from "../../ground/process/index.ts";
 import { openStore, parseStoreUrl } from "../../ground/store/index.ts";
 import { DiskBudget, defaultDiskRatios } from "../../ground/work/index.ts";
@@ -74,12 +74,13 @@ async function check(options: LakeCheckOptions, signal: AbortSignal): Promise<Ch
   });
   const cache = await openDownloadCache({ dir: copiesDir, budget, ...parts });
   try {
-    const atOnce = Math.min(4, availableParallelism());
-    const memoryBytes = decideMemoryBytes("worker", machine());
+    const { cores, totalBytes } = machine();
+    const atOnce = Math.min(4, cores);
+    const memoryBytes = decideMemoryBytes("worker", { totalBytes, workers: 1 });
     const engine = await startEngine({
-      memoryLimitBytes: planMemory(memoryBytes, 0).engineBytes,
+      memoryLimitBytes: decideMemory(memoryBytes, 0).engineBytes,
       treeLimitBytes: memoryBytes,
-      threads: availableParallelism(),
+      threads: cores,
       spoolDir,
       readableDirs: [tables.kind === "directory" ? tables.root : copiesDir],
       connections: atOnce,

@@ -1,5 +1,4 @@
 /** The arguments and environment of the children of `capstan up`. */
-import { availableParallelism } from "node:os";
 import {
   type DataDir,
   decideMemoryBytes,
@@ -82,7 +81,7 @@ function commonArgs(options: UpOptions): string[] {
 }
 
 export function coordinatorArgs(options: UpOptions, port: number): string[] {
-  const shareBytes = decideMemoryBytes("coordinator", machine());
+  const shareBytes = decideMemoryBytes("coordinator", { ...machine(), workers: 1 });
   // A coordinator can do with less memory than a worker, and does not use more.
   const memoryBytes = Math.min(options.memoryLimit ?? shareBytes, shareBytes);
   return [
@@ -110,7 +109,8 @@ export function coordinatorArgs(options: UpOptions, port: number): string[] {
 }
 
 export function workerArgs(options: UpOptions, name: string, url: string): string[] {
-  const memoryBytes = options.memoryLimit ?? decideMemoryBytes("worker", machine(options.workers));
+  const memoryBytes =
+    options.memoryLimit ?? decideMemoryBytes("worker", { ...machine(), workers: options.workers });
   return [
     "worker",
     ...commonArgs(options),
@@ -134,7 +134,7 @@ function targetFiles({ allowTargetFile = [], loadMemoryLimit }: UpOptions): stri
 
 /** The cores, divided among the workers. */
 function computeThreads(workers: number): number {
-  return Math.max(1, Math.floor(availableParallelism() / Math.max(1, workers)));
+  return Math.max(1, Math.floor(machine().cores / Math.max(1, workers)));
 }
 
 function ageFlag(name: string, ageMs: number | undefined): string[] {

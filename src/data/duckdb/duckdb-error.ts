@@ -6,8 +6,10 @@ import {
   type Retry,
 } from "../../ground/kernel/errors.ts";
 import { withoutPaths } from "../../ground/kernel/without-paths.ts";
-import { memoryHint } from "../../ground/work/core/index.ts";
 import { characterAt, pointAt } from "../sql/core/index.ts";
+
+/** The hint for a statement that uses too much memory. */
+export const memoryHint = "Narrow the query, or give the process more memory with --memory-limit.";
 
 interface DuckDbError {
   readonly type: string;

@@ -4,6 +4,7 @@
  * touch only `spoolDir`, its temporary directory and `readableDirs`, and loads no extension. Rules:
  * QU40 to QU48 and QE1 to QE6.
  */
+
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../ground/kernel/clock.ts";
@@ -11,10 +12,10 @@ import { messageOf, OperatingError } from "../../ground/kernel/errors.ts";
 import type { HealthReporter } from "../../ground/kernel/health.ts";
 import type { LogFields, Logger } from "../../ground/kernel/logger.ts";
 import { siblingModule } from "../../ground/kernel/node/sibling-module.ts";
+import { duckdbBytesOf } from "../../ground/process/core/index.ts";
 import { canBoundMemory } from "../../ground/threads/index.ts";
 import type { ProducedFile } from "../../ground/work/core/index.ts";
 import {
-  duckdbBytesOf,
   type EngineObserver,
   kernelBytesOf,
   rowBytesOf,

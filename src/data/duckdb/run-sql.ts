@@ -9,7 +9,13 @@
  * If it fails after the first line, the last line is `{"error":{"code":…,"message":…,"hint":…}}`.
  */
 import type { Clock, Timer } from "../../ground/kernel/clock.ts";
-import { AssertionError, assert, messageOf, OperatingError } from "../../ground/kernel/errors.ts";
+import {
+  AssertionError,
+  assert,
+  detailsOf,
+  messageOf,
+  OperatingError,
+} from "../../ground/kernel/errors.ts";
 import type { LeafId, QueryId, WorkId } from "../../ground/kernel/ids.ts";
 import { newQueryId } from "../../ground/kernel/new-query-id.ts";
 import type { Prng } from "../../ground/kernel/prng.ts";
@@ -156,8 +162,8 @@ class SqlAnswer implements AsyncIterable<Uint8Array> {
     } catch (thrown) {
       const error = errorOf(thrown, handle);
       await this.#end(error);
-      const { code, message, hint } = error;
-      const told = hint === undefined ? { code, message } : { code, message, hint };
+      const { code, message } = error;
+      const told = { code, message, ...detailsOf(error) };
       pending = Buffer.concat([pending, line({ error: told })]);
     } finally {
       await this.#end(new OperatingError("cancelled", "never", "its reader left"));

@@ -3,7 +3,6 @@
  * bounds its memory (ground/threads/node/bounded-command.ts). Of the environment it inherits only
  * what finding files, language and time need.
  */
-import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { boundedCommand, type ProcessLink, startProcessLink } from "../../ground/threads/index.ts";
 
@@ -47,8 +46,8 @@ export function spawnEngine(options: SpawnOptions): ProcessLink {
 }
 
 function boundOf({ memoryBytesMax, connections, threads, scriptBytes = 0 }: SpawnOptions) {
-  // Node's own threads, at most one per core, and libuv's: one per connection and four more.
-  const threadCount = threads + connections + 4 + Math.min(4, availableParallelism()) + 4;
+  // Node's own threads, at most eight, and libuv's: one per connection and four more.
+  const threadCount = threads + connections + 4 + 8;
   return { memoryBytesMax, threadCount, scriptBytes };
 }
 

@@ -8,13 +8,10 @@ export type {
   ChangedFile,
   ChangeScan,
   Commit,
-  Committed,
   DataFile,
   DeleteFile,
-  FileFacts,
   FileId,
   LakeCatalog,
-  LakeColumn,
   LakeRows,
   LakeTable,
   NewColumn,
@@ -22,20 +19,17 @@ export type {
   NewDeleteFile,
   ObjectStore,
   SnapshotId,
-  SnapshotInfo,
   TableChange,
   TableId,
-  TableRef,
   TableVersion,
-  UpkeepDecision,
-  UpkeepLimits,
 } from "./core/index.ts";
 export { isLakePath } from "./core/lake-paths.ts";
 export { LakeWriter } from "./duckdb/lake-writer.ts";
 export { withFiles } from "./duckdb/local-files.ts";
 export { roughChangeSql, tableSql } from "./duckdb/relation-sql.ts";
 export { emptyStaging } from "./duckdb/staging.ts";
-export { type DownloadObserver, openDownloadCache } from "./objects/download-cache.ts";
+export { openDirectoryStore } from "./objects/directory-store.ts";
+export { openDownloadCache } from "./objects/download-cache.ts";
 export { createDownloadMetrics } from "./objects/download-metrics.ts";
 export {
   decideLakePlaces,
@@ -65,9 +59,9 @@ export { describeTable, nullableColumn } from "./statements/table-statements.ts"
 export { openUploads, type Uploads } from "./statements/uploads.ts";
 export { readChecksummedFiles } from "./store/file-checksums.ts";
 export { claimLake, lakeIdFile, lostStoreHint } from "./store/lake-identity.ts";
-export { LakeStore, type LakeStoreOptions } from "./store/lake-store.ts";
+export { LakeStore } from "./store/lake-store.ts";
 export { type LakeOverview, type LakeTableOverview, readLakeOverview } from "./store/overview.ts";
-export { type Expired, LakeUpkeep } from "./store/upkeep.ts";
+export { LakeUpkeep } from "./store/upkeep.ts";
 export { LakeScrub } from "./upkeep/lake-scrub.ts";
 export { UpkeepLoop, type UpkeepLoopOptions } from "./upkeep/upkeep-loop.ts";
 export { createStatementsWorkerPart } from "./worker-part.ts";

@@ -1,10 +1,8 @@
 /** The Parquet codec for Capstan's own files, on Node. */
 export {
-  type ChunkInfo,
   ChunkReader,
   CodedTexts,
   type ColumnSpec,
-  type ColumnType,
   type ColumnValues,
   chunkBytes,
   columnIndex,
@@ -12,11 +10,7 @@ export {
   locateFooter,
   NumberedTexts,
   type ParquetFooter,
-  type ParquetRuntime,
-  type ParquetWriterOptions,
   parseFooter,
-  type RowGroupInfo,
-  type RowGroupValues,
   readFooter,
   rowsPerGroupMax,
   type TextColumn,

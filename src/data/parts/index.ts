@@ -4,6 +4,5 @@ export type {
   ControllerKind,
   ControllerPart,
   CoordinatorContext,
-  StoreContext,
 } from "./controller-context.ts";
 export type { StoreOfWorker, WorkerContext, WorkerKind, WorkerPart } from "./worker-context.ts";

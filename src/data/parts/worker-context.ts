@@ -1,6 +1,6 @@
 /** What a worker has before any kind of work. */
 import type { WorkerId } from "../../ground/kernel/ids.ts";
-import type { Part, ProcessContext, RoomWatch } from "../../ground/process/index.ts";
+import type { MemoryBudget, Part, ProcessContext, RoomWatch } from "../../ground/process/index.ts";
 import type { Store, WatchedTables } from "../../ground/store/index.ts";
 import type { ColumnFiles, Executor, WorkerNode } from "../../ground/work/index.ts";
 import type { Engine } from "../duckdb/index.ts";
@@ -9,6 +9,8 @@ import type { LakePlaces, LakeStore, ObjectStore } from "../lake/index.ts";
 export interface WorkerContext extends ProcessContext {
   readonly workerId: WorkerId;
   readonly engine: Engine;
+  /** The memory that work takes: `shares.memory.workBytes`. */
+  readonly workMemory: MemoryBudget;
   readonly objects: ObjectStore;
   readonly places: LakePlaces;
   readonly columnFiles: ColumnFiles;

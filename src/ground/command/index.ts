@@ -13,7 +13,7 @@ export {
 } from "./command-parts.ts";
 export { type CommandContext, commandContext } from "./context.ts";
 export { exitCodes } from "./exit-codes.ts";
-export { Failure, failureOf } from "./failure.ts";
+export { exitCodeOf, Failure, failureOf } from "./failure.ts";
 export { collect, parseSeconds } from "./option-values.ts";
 export { formatBytes, formatCount, formatDuration } from "./output/format.ts";
 export { type Column, TableWriter } from "./output/table.ts";

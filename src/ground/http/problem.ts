@@ -1,5 +1,9 @@
-/** Errors as the API reports them: `{code, message, hint?}`, with the status that fits the code. */
-import { type ErrorCode, OperatingError } from "../kernel/errors.ts";
+/**
+ * Errors as the API reports them: `{code, message, hint?, number?, position?}`, with the status of
+ * the code.
+ */
+import { ruleOfCode } from "../kernel/error-codes.ts";
+import { detailsOf, type ErrorCode, type ErrorDetails, OperatingError } from "../kernel/errors.ts";
 import { withoutPaths } from "../kernel/without-paths.ts";
 
 /** Codes that only HTTP itself can cause, in addition to the kernel's. */
@@ -10,61 +14,11 @@ export type HttpCode =
   | "unsupported_media_type"
   | "headers_too_large";
 
-export interface Problem {
+export interface Problem extends ErrorDetails {
   readonly status: number;
   readonly code: ErrorCode | HttpCode;
   readonly message: string;
-  readonly hint: string | undefined;
 }
-
-const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
-  already_exists: 409,
-  artifact_corrupt: 502,
-  artifact_lost: 502,
-  bad_promql: 422,
-  bad_request: 400,
-  bad_settings: 400,
-  bad_sql: 400,
-  cancelled: 409,
-  commit_unknown: 503,
-  conflict: 409,
-  deadline_exceeded: 504,
-  disk_full: 507,
-  forbidden: 403,
-  head_moved: 503,
-  leader_unreachable: 503,
-  lease_lost: 503,
-  not_found: 404,
-  not_leader: 503,
-  overloaded: 429,
-  protocol_violation: 502,
-  query_failed: 502,
-  query_too_large: 422,
-  reference_violated: 409,
-  schema_absent: 503,
-  schema_newer: 503,
-  schema_older: 503,
-  shutting_down: 503,
-  statement_too_large: 422,
-  store_busy: 503,
-  data_corrupt: 500,
-  store_corrupt: 500,
-  store_unavailable: 503,
-  target_refused: 502,
-  target_unreachable: 502,
-  unauthenticated: 401,
-  unsupported: 501,
-  work_poisonous: 422,
-  worker_busy: 409,
-  worker_name_taken: 409,
-  worker_unreachable: 503,
-};
-
-/**
- * Errors with these codes name this server's own files. Their paths are removed from answers; the
- * command line, which opens the files itself, shows them.
- */
-const ofOwnFiles = /^(store_|schema_|disk_full$|data_dir_)/;
 
 /**
  * The problem to report for anything that was thrown. An error that is not an `OperatingError` is a
@@ -72,9 +26,11 @@ const ofOwnFiles = /^(store_|schema_|disk_full$|data_dir_)/;
  */
 export function problemOf(thrown: unknown, requestId: string): Problem {
   if (thrown instanceof OperatingError) {
-    const { code, hint } = thrown;
-    const message = ofOwnFiles.test(code) ? withoutPaths(thrown.message) : thrown.message;
-    return { status: statusOf[code] ?? 500, code, message, hint };
+    const { code } = thrown;
+    const { status = 500, namesOwnFiles } = ruleOfCode(code) ?? {};
+    // The command line, which opens the server's files itself, shows their paths.
+    const message = namesOwnFiles ? withoutPaths(thrown.message) : thrown.message;
+    return { status, code, message, ...detailsOf(thrown) };
   }
   return (
     frameworkProblem(thrown) ?? {
@@ -86,9 +42,14 @@ export function problemOf(thrown: unknown, requestId: string): Problem {
   );
 }
 
-export function bodyOf(problem: Problem): { code: string; message: string; hint?: string } {
-  const { code, message, hint } = problem;
-  return hint === undefined ? { code, message } : { code, message, hint };
+export interface ProblemBody extends ErrorDetails {
+  readonly code: string;
+  readonly message: string;
+}
+
+export function bodyOf(problem: ProblemBody): ProblemBody {
+  const { code, message } = problem;
+  return { code, message, ...detailsOf(problem) };
 }
 
 interface FrameworkError {
@@ -137,7 +98,7 @@ function problem(
   message: string,
   hint?: string,
 ): Problem {
-  return { status, code, message, hint };
+  return { status, code, message, ...(hint === undefined ? {} : { hint }) };
 }
 
 export const methodNotAllowed = (method: string, path: string, allowed: string): Problem =>

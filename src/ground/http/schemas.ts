@@ -3,9 +3,14 @@ import { z } from "zod";
 
 export const errorSchema = z
   .object({
-    code: z.string().describe("For programs: stable, in lower snake case."),
+    code: z.string().describe("For programs: stable."),
     message: z.string().describe("For people."),
     hint: z.string().optional().describe("What could be done about it."),
+    number: z.number().int().optional().describe("The error's number in its dialect."),
+    position: z
+      .object({ line: z.number().int(), column: z.number().int() })
+      .optional()
+      .describe("Where in the text that was sent; both count from 1."),
   })
   .describe("Every error has this shape.");
 

@@ -1,6 +1,6 @@
 /** A WebSocket as a writable stream: each write is one message. */
 import { Writable } from "node:stream";
-import type { Problem } from "./problem.ts";
+import { bodyOf, type Problem } from "./problem.ts";
 import { textOf } from "./sse-channel.ts";
 
 /** The part of a WebSocket that is used here. */
@@ -41,8 +41,9 @@ export function socketSink(socket: EventSocket): Writable {
 }
 
 /** Reports why there will be no events, with the status that an HTTP request would have had. */
-export function refuseSocket(socket: EventSocket, { status, code, message, hint }: Problem): void {
-  const data = JSON.stringify({ code, message, hint, status });
+export function refuseSocket(socket: EventSocket, problem: Problem): void {
+  const { status, code } = problem;
+  const data = JSON.stringify({ ...bodyOf(problem), status });
   socket.send(textOf({ event: "error", data }), () => undefined);
   socket.close(policyViolation, code);
 }

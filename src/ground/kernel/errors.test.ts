@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   AssertionError,
   assert as claim,
+  detailsOf,
   messageOf,
   OperatingError,
   unreachable,
@@ -21,7 +22,7 @@ test("an operating error carries what code branches on, and what a person reads"
   assert.equal(error.message, "the spool is full");
   assert.equal(error.hint, "free some space");
   assert.equal(error.cause, cause);
-  assert.equal(new OperatingError("not_found", "never", "no").hint, undefined);
+  assert.deepEqual(detailsOf(new OperatingError("not_found", "never", "no")), {});
 });
 
 test("a claim that does not hold throws, and one that holds does not", () => {
@@ -45,4 +46,16 @@ test("anything that is thrown has a text", () => {
   assert.equal(messageOf(new Error("one")), "one");
   assert.equal(messageOf("two"), "two");
   assert.equal(messageOf(undefined), "undefined");
+});
+
+test("[EC3] an error's details are plain data, and only those that there are", () => {
+  const position = { line: 2, column: 7 };
+  const full = new OperatingError("bad_request", "never", "no", {
+    hint: "Say more.",
+    number: 2000,
+    position,
+  });
+  assert.deepEqual(detailsOf(full), { hint: "Say more.", number: 2000, position });
+  assert.deepEqual([full.number, full.position], [2000, position]);
+  assert.deepEqual(detailsOf({ hint: undefined, number: 3014 }), { number: 3014 });
 });

@@ -3,74 +3,66 @@
  * outside world failing is an `OperatingError`, translated once, in the shell that met it. Our own
  * reasoning failing is an `AssertionError`, never caught below `main`.
  */
-export type ErrorCode =
-  | "already_exists"
-  | "artifact_corrupt"
-  | "artifact_lost"
-  | "bad_promql"
-  | "bad_request"
-  | "bad_settings"
-  | "bad_sql"
-  | "cancelled"
-  | "commit_unknown"
-  | "conflict"
-  | "data_corrupt"
-  | "data_dir_in_use"
-  | "data_dir_unusable"
-  | "deadline_exceeded"
-  | "disk_full"
-  | "forbidden"
-  | "head_moved"
-  | "leader_unreachable"
-  | "lease_lost"
-  | "not_found"
-  | "not_leader"
-  | "overloaded"
-  | "port_in_use"
-  | "protocol_violation"
-  | "query_failed"
-  | "query_too_large"
-  | "reference_violated"
-  | "schema_absent"
-  | "schema_newer"
-  | "schema_older"
-  | "shutting_down"
-  | "statement_too_large"
-  | "store_busy"
-  | "store_corrupt"
-  | "store_unavailable"
-  | "target_refused"
-  | "target_unreachable"
-  | "unauthenticated"
-  | "unsafe_bind"
-  | "unsupported"
-  | "work_poisonous"
-  | "worker_busy"
-  | "worker_name_taken"
-  | "worker_unreachable";
+import type { ErrorCode } from "./error-codes.ts";
+
+export type { ErrorCode } from "./error-codes.ts";
 
 /** Whether the same call may succeed later: `never` means that something has to change first. */
 export type Retry = "never" | "backoff";
+
+/** A place in a text that a person wrote. Lines and columns count from 1. */
+export interface TextPosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What an error may say besides its code and message. It goes wherever the error goes. */
+export interface ErrorDetails {
+  /** What the user could do about it. */
+  readonly hint?: string;
+  /** The number of the error in its dialect, where that numbers its errors. */
+  readonly number?: number;
+  readonly position?: TextPosition;
+}
 
 /** The outside world failed. Code branches on `code` and `retry`; only people read `message`. */
 export class OperatingError extends Error {
   override readonly name = "OperatingError";
   readonly code: ErrorCode;
   readonly retry: Retry;
-  /** What the user could do about it, if anything. */
   readonly hint: string | undefined;
+  readonly number: number | undefined;
+  readonly position: TextPosition | undefined;
 
   constructor(
     code: ErrorCode,
     retry: Retry,
     message: string,
-    options: { readonly hint?: string; readonly cause?: unknown } = {},
+    options: ErrorDetails & { readonly cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
     this.retry = retry;
     this.hint = options.hint;
+    this.number = options.number;
+    this.position = options.position;
   }
+}
+
+/** The details that are there, as plain data. */
+export function detailsOf(
+  error: {
+    readonly [Name in keyof ErrorDetails]: ErrorDetails[Name] | undefined;
+  },
+): ErrorDetails {
+  const { hint, number, position } = error;
+  return {
+    ...(hint === undefined ? {} : { hint }),
+    ...(number === undefined ? {} : { number }),
+    ...(position === undefined
+      ? {}
+      : { position: { line: position.line, column: position.column } }),
+  };
 }
 
 /** Our reasoning failed. */

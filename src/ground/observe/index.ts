@@ -1,5 +1,5 @@
 /** The mechanism of logs, metrics and spans. Metrics live with what they measure. */
-export { type AreaCondition, DataCondition } from "./data-condition.ts";
+export { DataCondition } from "./data-condition.ts";
 export { showHealth } from "./health-metrics.ts";
 export { Metrics } from "./metrics.ts";
 export { openMetricsContentType } from "./open-metrics.ts";

@@ -1,5 +1,7 @@
 /** What every process needs: a data directory, a way to stop, and rules for who may reach it. */
 export { checkBind, hostPort, isLoopback, listenError } from "./bind.ts";
+export { decideControllerShares, decideMemory, decideWorkerShares } from "./core/decide-shares.ts";
+export { MemoryBudget } from "./core/memory-budget.ts";
 export { type DataDir, lockDir, openDataDir } from "./data-dir.ts";
 export { tryLockFile } from "./file-lock.ts";
 export { chooseFreePort } from "./free-port.ts";
@@ -15,21 +17,17 @@ export {
   tellSupervisor,
 } from "./lifecycle.ts";
 export { type Limits, parseLimits, usualLimits } from "./limits.ts";
+export { machine } from "./machine.ts";
 export {
   decideLoadWorkerBytes,
   decideMemoryBytes,
-  machine,
   parseBytes,
-  planMemory,
 } from "./memory-share.ts";
 export { openProcess, type ProcessContext } from "./open-process.ts";
-export type { OverflowDir } from "./overflow-dir.ts";
 export { packageInfo } from "./package-info.ts";
 export { closing, type Part, stopStep, stopStepsOf } from "./part.ts";
 export {
-  type ClusterTls,
   type ProcessOptions,
-  type ProcessSetup,
   setUpProcess,
 } from "./process-setup.ts";
 export { guardedRequestOf, hasOneHost, RequestGuard } from "./request-guard.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type LogFields, silentLogger } from "../kernel/logger.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
 import { runStopSteps } from "./lifecycle.ts";
-import { decideMemoryBytes, parseBytes, planMemory } from "./memory-share.ts";
+import { decideMemoryBytes, parseBytes } from "./memory-share.ts";
 
 test("[PR4] every step runs, in order, whatever the ones before it did", async () => {
   const ran: string[] = [];
@@ -44,13 +44,6 @@ test("[PR5] memory is shared fairly, and nobody gets too little to work", () => 
   assert.equal(decideMemoryBytes("worker", { totalBytes: 16 * gib, workers: 2 }), 4 * gib);
   assert.equal(decideMemoryBytes("worker", { totalBytes: gib, workers: 8 }), gib / 4);
   assert.ok(decideMemoryBytes("coordinator", { totalBytes: 16 * gib, workers: 2 }) < 2 * gib);
-});
-
-test("[PR5] [QE4] what a limit leaves for the engine, and the least that it can be", () => {
-  const mib = 1024 ** 2;
-  const plan = planMemory(1024 * mib, 160 * mib);
-  assert.deepEqual(plan, { engineBytes: 672 * mib, limitBytesMin: 544 * mib, ownBytes: 352 * mib });
-  assert.equal(planMemory(300 * mib, 75 * mib).engineBytes, 192 * mib);
 });
 
 test("[PR5] sizes are read as people write them", () => {

@@ -1,5 +1,4 @@
 /** How much memory a process and its descendants may use, and for what. */
-import { totalmem } from "node:os";
 import type { Logger } from "../kernel/logger.ts";
 
 const bytesMin = 256 * 1024 * 1024;
@@ -33,36 +32,7 @@ export function decideLoadWorkerBytes(totalBytes: number, workers: number): numb
   return Math.max(loadWorkerBytesMin, Math.floor(totalBytes / 2 / Math.max(1, workers)));
 }
 
-/** The memory that this process may use: the limit of its container, or the machine's. */
-export function machine(workers: number = 1): MemoryShare {
-  const limitBytes = process.constrainedMemory();
-  const totalBytes = totalmem();
-  return { totalBytes: limitBytes > 0 ? Math.min(limitBytes, totalBytes) : totalBytes, workers };
-}
-
 const mebibyte = 1024 ** 2;
-/** Memory for code, heaps, threads, connections and work, without decoded columns and DuckDB. */
-const ownBytes = 192 * mebibyte;
-/** DuckDB, in its own process, cannot work with less. */
-const engineBytesMin = 192 * mebibyte;
-
-export interface MemoryPlan {
-  /** The limit of the engine's process, including DuckDB. */
-  readonly engineBytes: number;
-  /** The limit of this process itself, including its decoded columns. */
-  readonly ownBytes: number;
-  /** The smallest limit that can be kept. */
-  readonly limitBytesMin: number;
-}
-
-/** `columnBytes` is the memory for decoded columns. */
-export function planMemory(limitBytes: number, columnBytes: number): MemoryPlan {
-  return {
-    engineBytes: Math.max(engineBytesMin, limitBytes - ownBytes - columnBytes),
-    ownBytes: ownBytes + columnBytes,
-    limitBytesMin: ownBytes + columnBytes + engineBytesMin,
-  };
-}
 
 /** Warns once, at the start, so that the first sign of a small limit is not a failed statement. */
 export function warnOfSmallLimit(limitBytes: number, limitBytesMin: number, logger: Logger): void {

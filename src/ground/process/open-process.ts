@@ -5,14 +5,10 @@ import { realClock } from "../kernel/node/real-clock.ts";
 import { createSystemPrng } from "../kernel/node/system-random.ts";
 import type { Prng } from "../kernel/prng.ts";
 import { Metrics, showHealth, startTracing, type Tracing } from "../observe/index.ts";
+import type { Shares } from "./core/decide-shares.ts";
 import { lockDir } from "./data-dir.ts";
-import {
-  decideMemoryBytes,
-  type MemoryPlan,
-  machine,
-  planMemory,
-  warnOfSmallLimit,
-} from "./memory-share.ts";
+import { type Machine, machine } from "./machine.ts";
+import { decideMemoryBytes, warnOfSmallLimit } from "./memory-share.ts";
 import { makeOverflowDir } from "./overflow-dir.ts";
 import { packageInfo } from "./package-info.ts";
 import { type Part, stopStep } from "./part.ts";
@@ -30,24 +26,18 @@ export interface ProcessContext extends Omit<ProcessSetup, "clusterTls"> {
   readonly ownDir: string;
   /** Holds small files while the disk is full; empty where there is no other file system. */
   readonly overflowDir: { readonly overflowDir?: string };
-  readonly memory: MemoryShares;
+  /** What this process may use of the machine, and for what. */
+  readonly shares: Shares;
   readonly host: string;
   /** For connections within the cluster; empty without certificates. */
   readonly tls: { readonly tls?: ClusterTls };
   readonly warmUp: boolean;
 }
 
-/** How the memory of a process and its descendants is divided. The shares add up. */
-export interface MemoryShares extends MemoryPlan {
-  readonly limitBytes: number;
-  /** Memory for decoded columns. */
-  readonly columnBytes: number;
-}
-
 export interface ProcessKind {
   readonly role: "coordinator" | "query_api" | "worker";
   readonly memoryLimit?: number | undefined;
-  readonly columnBytes: (limitBytes: number) => number;
+  readonly decideShares: (given: { readonly cores: number; readonly limitBytes: number }) => Shares;
 }
 
 const clock = realClock;
@@ -84,7 +74,7 @@ export async function openProcess(
     tracing,
     ownDir,
     overflowDir: overflow === undefined ? {} : { overflowDir: overflow.path },
-    memory: shareMemory(kind, setup),
+    shares: shareMachine(kind, machine(), setup),
     host: options.host,
     tls: clusterTls === undefined ? {} : { tls: clusterTls },
     warmUp: options.warmUp !== "off",
@@ -97,11 +87,14 @@ export async function openProcess(
   return { context, part: { name: "process", close } };
 }
 
-function shareMemory(kind: ProcessKind, { logger }: ProcessSetup): MemoryShares {
+function shareMachine(
+  kind: ProcessKind,
+  { cores, totalBytes }: Machine,
+  { logger }: ProcessSetup,
+): Shares {
   const memoryKind = kind.role === "worker" ? "worker" : "coordinator";
-  const limitBytes = kind.memoryLimit ?? decideMemoryBytes(memoryKind, machine());
-  const columnBytes = kind.columnBytes(limitBytes);
-  const plan = planMemory(limitBytes, columnBytes);
-  warnOfSmallLimit(limitBytes, plan.limitBytesMin, logger);
-  return { ...plan, limitBytes, columnBytes };
+  const limitBytes = kind.memoryLimit ?? decideMemoryBytes(memoryKind, { totalBytes, workers: 1 });
+  const shares = kind.decideShares({ cores, limitBytes });
+  warnOfSmallLimit(limitBytes, shares.memory.limitBytesMin, logger);
+  return shares;
 }

@@ -30,6 +30,7 @@ test("[OB7] a worker says once a second how it is, in values that change only wh
       }),
       spool: () => ({ usedBytes: 1000, freeBytes: 20_000_000 }),
     },
+    4,
   );
   reporter.start();
   assert.deepEqual(

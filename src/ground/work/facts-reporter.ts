@@ -1,5 +1,4 @@
 /** What a worker reports about itself: only noticeable changes, so that heartbeats stay small. */
-import { availableParallelism } from "node:os";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Clock, repeat, type Timer } from "../kernel/clock.ts";
 import { ownTreeMemory } from "../kernel/node/process-memory.ts";
@@ -21,6 +20,7 @@ export class FactsReporter {
   readonly #clock: Clock;
   readonly #sink: FactsSink;
   readonly #sources: FactsSources;
+  readonly #cores: number;
   readonly #startMs: number;
   readonly #loop = monitorEventLoopDelay({ resolution: 20 });
   #cpu = process.cpuUsage();
@@ -29,10 +29,12 @@ export class FactsReporter {
   #memory = process.memoryUsage.rss();
   #reportCount = 0;
 
-  constructor(clock: Clock, sink: FactsSink, sources: FactsSources) {
+  /** `cores` of the machine: all of them busy is a ratio of 1. */
+  constructor(clock: Clock, sink: FactsSink, sources: FactsSources, cores: number) {
     this.#clock = clock;
     this.#sink = sink;
     this.#sources = sources;
+    this.#cores = cores;
     this.#startMs = clock.nowMs();
     this.#cpuAtMs = this.#startMs;
   }
@@ -93,7 +95,7 @@ export class FactsReporter {
     this.#cpu = process.cpuUsage();
     const elapsedMs = Math.max(1, nowMs - this.#cpuAtMs);
     this.#cpuAtMs = nowMs;
-    return Math.min(1, (user + system) / 1000 / elapsedMs / availableParallelism());
+    return Math.min(1, (user + system) / 1000 / elapsedMs / this.#cores);
   }
 }
 

@@ -1,5 +1,7 @@
 /** Load tests: templates, runs, what they measured. */
 
+import "./core/error-codes.ts";
+
 export { createLoadPart, type LoadOptions } from "./coordinator/load-part.ts";
 export type { RunComparison } from "./core/compare-runs.ts";
 export type { SummarizedRun } from "./core/report/summarize-run.ts";

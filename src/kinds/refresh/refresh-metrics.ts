@@ -1,23 +1,11 @@
 /** Metrics of the cluster's dynamic tables. Only the leading coordinator exposes them. */
 import type { Metrics } from "../../ground/observe/index.ts";
+import type { RefreshBacklog } from "./store/overview.ts";
 
-export interface RefreshGauges {
-  readonly pendingRefreshCount: number;
-  readonly pendingPartCount: number;
+export interface RefreshGauges extends Omit<RefreshBacklog, "blockedCounts" | "statusCounts"> {
   /** Counts by the reason for waiting. */
   readonly blockedCounts: Readonly<Record<string, number>>;
-  readonly claimedCount: number;
-  readonly refreshBacklogSeconds: number;
-  readonly lateCount: number;
-  readonly lagMissedCount: number;
   readonly statusCounts: Readonly<Record<string, number>>;
-  /** Limited in number, because table names become labels. */
-  readonly lags: readonly {
-    readonly dynamicTable: string;
-    readonly lagSeconds: number;
-    readonly targetLagSeconds: number;
-  }[];
-  readonly refreshDurationP95Seconds: number | undefined;
 }
 
 /**

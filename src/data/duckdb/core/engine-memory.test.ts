@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decideVictim, duckdbBytesOf, kernelBytesOf, type MemoryUse } from "./engine-memory.ts";
+import { duckdbBytesOf } from "../../../ground/process/core/index.ts";
+import { decideVictim, kernelBytesOf, type MemoryUse } from "./engine-memory.ts";
 
 const mb = 1024 ** 2;
 const limits = { treeBytesMax: 1000 * mb, engineBytesMax: 600 * mb };

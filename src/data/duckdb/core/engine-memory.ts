@@ -2,25 +2,9 @@
  * Divides a process's memory between it and its engine, and decides which engine process is killed
  * when memory is short (QE4).
  */
+import { engineBaseBytes, engineKeepsBytes } from "../../../ground/process/core/index.ts";
 
-const mebibyte = 1024 ** 2;
-/** The memory of Node, DuckDB's code and idle connections in the engine's process. */
-const engineBaseBytes = 64 * mebibyte;
-/** The share that DuckDB counts: tables and operators, not texts, lists and allocator overhead. */
-const countedByDuckDb = 0.6;
-const duckdbBytesMin = 16 * mebibyte;
-const rowBytesMin = 16 * mebibyte;
-
-/** DuckDB's own limit in a process of `engineBytes`. */
-export function duckdbBytesOf(engineBytes: number): number {
-  const counted = Math.floor((engineBytes - engineBaseBytes) * countedByDuckDb);
-  return Math.max(duckdbBytesMin, counted);
-}
-
-/** An engine process up to this size stays, unless it gives way to another: `decideVictim`. */
-export function engineKeepsBytes(engineBytes: number): number {
-  return duckdbBytesOf(engineBytes) + engineBaseBytes;
-}
+const rowBytesMin = 16 * 1024 ** 2;
 
 /** The maximum text of one row, which several readers hold whole in memory at once. */
 export function rowBytesOf(engineBytes: number): number {

@@ -2,19 +2,13 @@
 
 export type * from "./catalog.ts";
 export type * from "./change-feed.ts";
-export type { FileFacts } from "./check-file-facts.ts";
 export type { ReferencedFile } from "./check-files.ts";
-export type { LakeField } from "./column-types.ts";
 export type * from "./commit.ts";
 export {
   type Compaction,
   decideLakeUpkeep,
   isOrphan,
-  type LiveFile,
-  type OrphanFacts,
-  type ScheduledFile,
   type UpkeepDecision,
-  type UpkeepFacts,
   type UpkeepLimits,
   upkeepLimitsDefault,
 } from "./decide-upkeep.ts";

@@ -44,17 +44,13 @@ export function planChanges(facts: ChangeFacts): ChangeScan {
 
 class ChangePlanner {
   readonly #facts: ChangeFacts;
-  readonly #deletes = new Map<number, ReadDeleteFileRow[]>();
+  readonly #deletes: ReadonlyMap<number, readonly ReadDeleteFileRow[]>;
   readonly #removed: ChangedFile[] = [];
   readonly #added: ChangedFile[] = [];
 
   constructor(facts: ChangeFacts) {
     this.#facts = facts;
-    for (const row of facts.deletes) {
-      const rows = this.#deletes.get(row.data_file_id);
-      if (rows === undefined) this.#deletes.set(row.data_file_id, [row]);
-      else rows.push(row);
-    }
+    this.#deletes = Map.groupBy(facts.deletes, (row) => row.data_file_id);
   }
 
   plan(): { readonly removed: readonly ChangedFile[]; readonly added: readonly ChangedFile[] } {

@@ -7,7 +7,14 @@ import type { SnapshotId, TableId } from "../core/model.ts";
 import { planChanges } from "../core/plan-changes.ts";
 import type { ReadDataFileRow, ReadDeleteFileRow } from "../core/rows.ts";
 import { tableAt } from "../core/table-version.ts";
-import { hasSnapshot, readTableRow, requireSnapshot, selectColumns } from "./read-tables.ts";
+import {
+  hasSnapshot,
+  readTableRow,
+  requireSnapshot,
+  selectColumns,
+  selectDataFiles,
+  selectDeleteFiles,
+} from "./read-tables.ts";
 import { selectByIds } from "./statements.ts";
 
 export async function readChanges(
@@ -55,14 +62,7 @@ async function selectChangedFiles(
   from: SnapshotId,
   to: SnapshotId,
 ): Promise<{ readonly files: ReadDataFileRow[]; readonly deletes: ReadDeleteFileRow[] }> {
-  const files = await db
-    .selectFrom("ducklake_data_file")
-    .leftJoin("lake_file_checksums", "file_id", "data_file_id")
-    .selectAll("ducklake_data_file")
-    .select(["crc32", "damage"])
-    .where("table_id", "=", tableId)
-    .where("begin_snapshot", "<=", to)
-    .where((eb) => eb.or([eb("end_snapshot", "is", null), eb("end_snapshot", ">", from)]))
+  const files = await selectDataFiles(db, [tableId], from, to)
     .where((eb) =>
       eb.or([
         eb("begin_snapshot", ">", from),
@@ -82,14 +82,7 @@ async function selectChangedFiles(
     .execute();
   const deletes = await selectByIds(
     files.map((row) => row.data_file_id),
-    (ids) =>
-      db
-        .selectFrom("ducklake_delete_file")
-        .leftJoin("lake_file_checksums", "file_id", "delete_file_id")
-        .selectAll("ducklake_delete_file")
-        .select(["crc32", "damage"])
-        .where("data_file_id", "in", ids)
-        .execute(),
+    (ids) => selectDeleteFiles(db).where("data_file_id", "in", ids).execute(),
   );
   return { files, deletes };
 }

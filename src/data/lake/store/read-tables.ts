@@ -170,20 +170,8 @@ export async function selectColumns(db: Db, ids: readonly number[]) {
 
 /** Files that are visible at some snapshot from `oldest` to `newest`, by table. */
 async function selectFiles(db: Db, ids: readonly number[], oldest: SnapshotId, newest: SnapshotId) {
-  const files = await db
-    .selectFrom("ducklake_data_file")
-    .leftJoin("lake_file_checksums", "file_id", "data_file_id")
-    .selectAll("ducklake_data_file")
-    .select(["crc32", "damage"])
-    .where("table_id", "in", ids)
-    .where("begin_snapshot", "<=", newest)
-    .where((eb) => eb.or([eb("end_snapshot", "is", null), eb("end_snapshot", ">", oldest)]))
-    .execute();
-  const deletes = await db
-    .selectFrom("ducklake_delete_file")
-    .leftJoin("lake_file_checksums", "file_id", "delete_file_id")
-    .selectAll("ducklake_delete_file")
-    .select(["crc32", "damage"])
+  const files = await selectDataFiles(db, ids, oldest, newest).execute();
+  const deletes = await selectDeleteFiles(db)
     .where("table_id", "in", ids)
     .where("begin_snapshot", "<=", newest)
     .where((eb) => eb.or([eb("end_snapshot", "is", null), eb("end_snapshot", ">", oldest)]))
@@ -192,6 +180,32 @@ async function selectFiles(db: Db, ids: readonly number[], oldest: SnapshotId, n
     files: Map.groupBy(files, (row) => row.table_id),
     deletes: Map.groupBy(deletes, (row) => row.table_id),
   };
+}
+
+/** Data files with their checksums, visible at some snapshot from `oldest` to `newest`. */
+export function selectDataFiles(
+  db: Db,
+  ids: readonly number[],
+  oldest: SnapshotId,
+  newest: SnapshotId,
+) {
+  return db
+    .selectFrom("ducklake_data_file")
+    .leftJoin("lake_file_checksums", "file_id", "data_file_id")
+    .selectAll("ducklake_data_file")
+    .select(["crc32", "damage"])
+    .where("table_id", "in", ids)
+    .where("begin_snapshot", "<=", newest)
+    .where((eb) => eb.or([eb("end_snapshot", "is", null), eb("end_snapshot", ">", oldest)]));
+}
+
+/** Delete files with their checksums. */
+export function selectDeleteFiles(db: Db) {
+  return db
+    .selectFrom("ducklake_delete_file")
+    .leftJoin("lake_file_checksums", "file_id", "delete_file_id")
+    .selectAll("ducklake_delete_file")
+    .select(["crc32", "damage"]);
 }
 
 function selectNewest(db: Db) {

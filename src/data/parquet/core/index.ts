@@ -2,14 +2,11 @@
 export { CodedTexts } from "./coded-texts.ts";
 export { NumberedTexts } from "./numbered-texts.ts";
 export {
-  type ChunkInfo,
   type ColumnSpec,
   type ColumnType,
   type ColumnValues,
   type ParquetFooter,
   type ParquetRuntime,
-  type RowGroupInfo,
-  type RowGroupValues,
   rowsPerGroupMax,
 } from "./parquet-types.ts";
 export type { TextColumn } from "./plain.ts";
@@ -25,7 +22,6 @@ export {
 } from "./read-parquet.ts";
 export {
   ParquetEncoder,
-  type ParquetWriterOptions,
   type WrittenValues,
   writeParquet,
 } from "./write-parquet.ts";

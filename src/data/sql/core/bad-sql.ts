@@ -1,4 +1,5 @@
 /** Errors in statements. The message ends with the line and a caret, as in DuckDB's shell. */
+import "./error-codes.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 
 /** `position` is in characters into `text`. */

@@ -1,4 +1,6 @@
 /** The statement language: tokens, statements, and DuckDB's tree of a SELECT. Pure. */
+import "./error-codes.ts";
+
 export type { TableMoment } from "./at-clause.ts";
 export { characterAt, pointAt } from "./bad-sql.ts";
 export { isSystemTable, looksLikeFile, nameKey } from "./names.ts";
@@ -8,21 +10,18 @@ export { selectToEnd } from "./parse/query.ts";
 export { refuseStatement } from "./parse/refuse.ts";
 export { type OthersAfter, parseStatement, statementVerbs } from "./parse-statement.ts";
 export { quoteName, quoteText } from "./quote.ts";
-export type { NewTable, Rename, RenameOptions } from "./rename-plan.ts";
 export { renameTablesInText } from "./rename-tables.ts";
-export { parseSelectTree, type SelectTree } from "./select-tree.ts";
+export { parseSelectTree } from "./select-tree.ts";
 export {
   isExactNumber,
   isTreeNode,
   readSerializedSql,
-  type SerializedSql,
   type SqlProblem,
   type TreeNode,
   textOf,
 } from "./serialized-sql.ts";
-export { isBlank, type Split, splitStatements } from "./split-statements.ts";
+export { isBlank, splitStatements } from "./split-statements.ts";
 export type {
-  AlterTable,
   ColumnDefinition,
   Statement,
   TableName,
@@ -31,6 +30,6 @@ export type {
 export { type TableRef, tableRefs } from "./table-refs.ts";
 export type { TableUse } from "./table-scope.ts";
 export { TokenCursor } from "./token-cursor.ts";
-export { type LexicalRules, type Scan, scanTokens, type Token, type TokenKind } from "./tokens.ts";
+export { type LexicalRules, scanTokens, type Token } from "./tokens.ts";
 export { volatilePartsOf } from "./volatile.ts";
 export { wantedValues } from "./wanted-values.ts";

@@ -2,6 +2,7 @@
 
 import type { CommandContext } from "../../../ground/command/index.ts";
 import {
+  exitCodeOf,
   exitCodes,
   Failure,
   formatBytes,
@@ -10,6 +11,7 @@ import {
   linesOf,
   TableWriter,
 } from "../../../ground/command/index.ts";
+import type { ErrorDetails } from "../../../ground/kernel/errors.ts";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { scanTokens } from "../../sql/core/index.ts";
 import { cellText, parseExactJson } from "./exact-json.ts";
@@ -28,7 +30,7 @@ interface Trailer {
     readonly worker_id: string | null;
     readonly artifact_bytes: number;
   };
-  readonly error?: { readonly code: string; readonly message: string; readonly hint?: string };
+  readonly error?: ErrorDetails & { readonly code: string; readonly message: string };
 }
 
 const numeric = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|REAL|DECIMAL)/;
@@ -73,7 +75,7 @@ export async function runStatement(
   table?.end();
   if (trailer?.error !== undefined) {
     const { code, message, hint } = trailer.error;
-    throw new Failure(code, message, exitCodes.failure, hint);
+    throw new Failure(code, message, exitCodeOf(code), hint, trailer.error);
   }
   if (trailer?.summary === undefined) {
     throw new Failure("truncated", "the answer broke off before its end", exitCodes.failure);

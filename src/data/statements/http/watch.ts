@@ -3,6 +3,7 @@ import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import {
   type ApiApp,
+  bodyOf,
   type EventSocket,
   type HttpContext,
   orRefuse,
@@ -102,9 +103,10 @@ async function forward(
   } catch (thrown) {
     // The status line is sent, so the error goes into the stream; the client resumes by its last
     // id.
-    const { code, message } = problemOf(thrown, requestId);
+    const problem = problemOf(thrown, requestId);
+    const { code } = problem;
     logger.warn({ request_id: requestId, code, error: messageOf(thrown) }, "watch ended");
-    await channel.send({ event: "error", data: JSON.stringify({ code, message }) });
+    await channel.send({ event: "error", data: JSON.stringify(bodyOf(problem)) });
   } finally {
     channel.end();
   }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ApiApp } from "../../../ground/http/index.ts";
-import { pageQuerySchema } from "../../../ground/http/index.ts";
+import { pageQuerySchema, routeUnder } from "../../../ground/http/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { parseWorkerId, type WorkerId } from "../../../ground/kernel/ids.ts";
 import type { Attention } from "../attention.ts";
@@ -14,7 +14,7 @@ import {
   workersPageSchema,
 } from "../schemas.ts";
 
-const tags = ["cluster"];
+const route = routeUnder("cluster");
 const idParams = z.object({ id: z.string() });
 const done = z.object({ worker_id: z.string() });
 
@@ -23,38 +23,22 @@ export function installCluster(app: ApiApp, ports: ApiPorts, attention: Attentio
 
   app.get(
     "/api/v1/status",
-    {
-      config: { access: "read" },
-      schema: { summary: "The cluster in one answer", tags, response: { 200: statusSchema } },
-    },
+    route("read", "The cluster in one answer", statusSchema, {}),
     async () => await ports.status(),
   );
 
   app.get(
     "/api/v1/attention",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "What needs attention, over everything",
-        description:
-          "Parts that are degraded or failed, workers that are unreachable or have such a part, dynamic tables that failed, are suspended, late or retrying, load tests that failed within a day, scrape targets that are down. A list that cannot be read is a part whose state is unknown.",
-        tags,
-        response: { 200: attentionSchema },
-      },
-    },
+    route("read", "What needs attention, over everything", attentionSchema, {
+      description:
+        "Parts that are degraded or failed, workers that are unreachable or have such a part, dynamic tables that failed, are suspended, late or retrying, load tests that failed within a day, scrape targets that are down. A list that cannot be read is a part whose state is unknown.",
+    }),
     async () => await attention.read(),
   );
 
   app.get(
     "/api/v1/monitor/queue",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Work that waits, for autoscalers (KEDA)",
-        tags: ["queries"],
-        response: { 200: queueSchema },
-      },
-    },
+    routeUnder("queries")("read", "Work that waits, for autoscalers (KEDA)", queueSchema, {}),
     async () => {
       const { depth, oldestAgeMs } = ports.waiting();
       return { queue_depth: depth, oldest_age_seconds: oldestAgeMs / 1000 };
@@ -63,15 +47,9 @@ export function installCluster(app: ApiApp, ports: ApiPorts, attention: Attentio
 
   app.get(
     "/api/v1/workers",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Workers, in the order of their names",
-        tags,
-        querystring: pageQuerySchema,
-        response: { 200: workersPageSchema },
-      },
-    },
+    route("read", "Workers, in the order of their names", workersPageSchema, {
+      querystring: pageQuerySchema,
+    }),
     async (request) => {
       const { limit, page_token } = request.query;
       const items = await workers.list({ limit, after: page_token });
@@ -83,15 +61,7 @@ export function installCluster(app: ApiApp, ports: ApiPorts, attention: Attentio
 
   app.get(
     "/api/v1/workers/:id",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "One worker",
-        tags,
-        params: idParams,
-        response: { 200: workerSchema },
-      },
-    },
+    route("read", "One worker", workerSchema, { params: idParams }),
     async (request) => {
       const worker = await workers.get(workerIdOf(request.params.id));
       if (worker === undefined) throw unknownWorker(request.params.id);
@@ -102,14 +72,10 @@ export function installCluster(app: ApiApp, ports: ApiPorts, attention: Attentio
   app.post(
     "/api/v1/workers",
     {
-      config: { access: "cluster" },
-      bodyLimit: 16 * 1024,
-      schema: {
-        summary: "A worker makes itself known (cluster token)",
-        tags,
+      ...route("cluster", "A worker makes itself known (cluster token)", done, {
         body: registrationSchema,
-        response: { 200: done },
-      },
+      }),
+      bodyLimit: 16 * 1024,
     },
     async (request) => {
       await workers.register(request.body);
@@ -123,15 +89,7 @@ export function installCluster(app: ApiApp, ports: ApiPorts, attention: Attentio
   ] as const) {
     app.post(
       `/api/v1/workers/:id/${verb}`,
-      {
-        config: { access: "operate" },
-        schema: {
-          summary,
-          tags,
-          params: idParams,
-          response: { 200: done },
-        },
-      },
+      route("operate", summary, done, { params: idParams }),
       async (request) => {
         const workerId = workerIdOf(request.params.id);
         await workers.setDrainRequested(workerId, draining);
@@ -142,15 +100,7 @@ export function installCluster(app: ApiApp, ports: ApiPorts, attention: Attentio
 
   app.delete(
     "/api/v1/workers/:id",
-    {
-      config: { access: "operate" },
-      schema: {
-        summary: "Remove a worker that is drained or gone",
-        tags,
-        params: idParams,
-        response: { 200: done },
-      },
-    },
+    route("operate", "Remove a worker that is drained or gone", done, { params: idParams }),
     async (request) => {
       const workerId = workerIdOf(request.params.id);
       await workers.drop(workerId);

@@ -4,8 +4,9 @@
  */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
+import type { ErrorDetails } from "../../kernel/errors.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { Failure } from "../failure.ts";
+import { exitCodeOf, Failure } from "../failure.ts";
 
 export interface Connection {
   /** `http://127.0.0.1:4600` */
@@ -105,10 +106,9 @@ function contentOf({ body, form, bytes }: Call): Content {
 }
 
 /** An error in Capstan's shape or in Prometheus's. */
-interface RefusalBody {
+interface RefusalBody extends ErrorDetails {
   readonly code?: string;
   readonly message?: string;
-  readonly hint?: string;
   readonly errorType?: string;
   readonly error?: string;
 }
@@ -120,9 +120,10 @@ function refusal(status: number, text: string): Failure {
   } catch {
     // A proxy between us and Capstan answered; its text is not for a terminal.
   }
-  const exitCode = status === 401 || status === 403 ? exitCodes.notAuthorised : exitCodes.failure;
+  const code = body.code ?? body.errorType ?? "http_error";
+  const exitCode = status === 401 || status === 403 ? exitCodes.notAuthorised : exitCodeOf(code);
   const message = body.message ?? body.error ?? `the answer was HTTP ${status}`;
-  return new Failure(body.code ?? body.errorType ?? "http_error", message, exitCode, body.hint);
+  return new Failure(code, message, exitCode, body.hint, body);
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

@@ -6,19 +6,24 @@ import { decodeError, type ErrorRules, encodeError } from "./error-codec.ts";
 const overWire = (thrown: unknown, rules?: ErrorRules): Error =>
   decodeError(structuredClone(encodeError(thrown, rules)), rules);
 
-test("[TK3] an operating error keeps its code, retry, message and hint", () => {
+test("[TK3] an operating error keeps its code, retry, message and details", () => {
   const cases = [
     new OperatingError("store_corrupt", "never", "byte 7 is wrong", { hint: "Repair it." }),
     new OperatingError("disk_full", "backoff", "no room"),
+    new OperatingError("bad_request", "never", "no window", {
+      number: 3014,
+      position: { line: 2, column: 5 },
+    }),
   ];
+  const shown = ({ code, retry, message, hint, number, position }: OperatingError) => {
+    return { code, retry, message, hint, number, position };
+  };
   for (const thrown of cases) {
-    const error = overWire(thrown);
-    assert.ok(error instanceof OperatingError);
-    const { code, retry, message, hint } = error;
-    assert.deepEqual(
-      { code, retry, message, hint },
-      { code: thrown.code, retry: thrown.retry, message: thrown.message, hint: thrown.hint },
-    );
+    const asJson = decodeError(JSON.parse(JSON.stringify(encodeError(thrown)))); // Of a process.
+    for (const error of [overWire(thrown), asJson]) {
+      assert.ok(error instanceof OperatingError);
+      assert.deepEqual(shown(error), shown(thrown));
+    }
   }
 });
 
@@ -47,4 +52,12 @@ test("[TK3] a class of the conversation's own stays one", () => {
 test("[TK3] a message of any size is cut", () => {
   const { message } = overWire(new OperatingError("bad_sql", "never", "x".repeat(1_000_000)));
   assert.ok(message.length < 66_000 && message.includes(" … "), `${message.length}`);
+});
+
+test("[TK3] a code that nothing here declares becomes query_failed, and is named", () => {
+  const data = { ...encodeError(new OperatingError("disk_full", "backoff", "no room")) };
+  const error = decodeError({ ...data, code: "of_tomorrow" } as typeof data);
+  assert.ok(error instanceof OperatingError);
+  assert.deepEqual([error.code, error.retry], ["query_failed", "backoff"]);
+  assert.equal(error.message, "no room (of_tomorrow)");
 });

@@ -1,7 +1,12 @@
-/** Errors as data between threads or processes. The class is lost; code, retry and hint stay. */
+/**
+ * Errors as data between threads or processes. The class is lost; code, retry, message and details
+ * stay.
+ */
+import { parseErrorCode } from "../../kernel/error-codes.ts";
 import {
   AssertionError,
-  type ErrorCode,
+  detailsOf,
+  type ErrorDetails,
   messageOf,
   OperatingError,
   type Retry,
@@ -9,13 +14,12 @@ import {
 
 /** Plain data that can be cloned. */
 export type ErrorData =
-  | {
+  | ({
       readonly type: "operating";
-      readonly code: ErrorCode;
+      readonly code: string;
       readonly retry: Retry;
       readonly message: string;
-      readonly hint?: string;
-    }
+    } & ErrorDetails)
   /** An error class of the conversation's own. */
   | { readonly type: "own"; readonly data: unknown }
   /** Our own bug. */
@@ -41,17 +45,23 @@ export function encodeError(thrown: unknown, { translate, own }: ErrorRules = {}
   if (data !== undefined) return { type: "own", data };
   const error = thrown instanceof OperatingError ? thrown : translate?.(thrown);
   if (error === undefined) return { type: "assertion", message: shortened(messageOf(thrown)) };
-  const { code, retry, message, hint } = error;
-  const said = { code, retry, message: shortened(message) };
-  return { type: "operating", ...said, ...(hint === undefined ? {} : { hint }) };
+  const { code, retry } = error;
+  const message = shortened(error.message);
+  return { type: "operating", code, retry, message, ...detailsOf(error) };
 }
 
-/** The error as the other end threw it, without its cause. */
+/**
+ * The error as the other end threw it, without its cause. A code that nothing here declares becomes
+ * `query_failed`, and is named in the message.
+ */
 export function decodeError(data: ErrorData, { own }: ErrorRules = {}): Error {
   if (data.type === "assertion") return new AssertionError(data.message);
   if (data.type === "own") return own?.decode(data.data) ?? new AssertionError("an unknown error");
-  const { code, retry, message, hint } = data;
-  return new OperatingError(code, retry, message, hint === undefined ? {} : { hint });
+  const { retry, message } = data;
+  const code = parseErrorCode(data.code);
+  const details = detailsOf(data);
+  if (code !== undefined) return new OperatingError(code, retry, message, details);
+  return new OperatingError("query_failed", retry, `${message} (${data.code})`, details);
 }
 
 function shortened(message: string): string {

@@ -121,6 +121,27 @@ test("[QU10] a query's caller gets its artifacts, in the order of its works", as
   assert.equal(clock.pendingCount, 0, "no timer is left");
 });
 
+test("[QU56] a rehearsal is executed, and nothing tells of it", async () => {
+  const { clock, pool, fetcher, manager, observed } = newBench();
+  const counts = manager.counts();
+  pool.up("w1");
+  const running = manager.run({ ...request(), isRehearsal: true });
+  assert.deepEqual([manager.counts(), manager.list(), manager.queue().depth], [counts, [], 0]);
+  pool.ready();
+  fetcher.arrive(0);
+  await clock.advance(0);
+  assert.equal((await running).length, 1);
+  assert.deepEqual(pool.kinds(), ["assignWork", "ackArtifact"]);
+  const lost = manager.run({ ...request("q2"), isRehearsal: true });
+  lost.catch(() => undefined);
+  pool.up("w2");
+  pool.down(pool.lastAssigned().workerId);
+  manager.cancel("q2" as QueryId);
+  await assert.rejects(lost, fails("cancelled"));
+  assert.deepEqual([manager.counts(), manager.list(), manager.queue().depth], [counts, [], 0]);
+  assert.deepEqual(observed, [["workReassigned", "worker_lost"]]);
+});
+
 test("[QU10] a query without works is done at once", async () => {
   const { manager } = newBench();
   assert.deepEqual(await manager.run(request("q1", [])), []);
@@ -130,6 +151,7 @@ test("[QU10] a failure that another try cannot cure fails the query, and its sib
   const { clock, pool, fetcher, manager } = newBench();
   pool.up("w1");
   const running = manager.run(request("q1", ["0", "1"]));
+  const details = { hint: "Name it.", number: 2000, position: { line: 3, column: 1 } };
   const [first, second] = pool.sent;
   assert.ok(first?.command.kind === "assignWork" && second?.command.kind === "assignWork");
   const key = keyOf(second.command.work);
@@ -141,13 +163,14 @@ test("[QU10] a failure that another try cannot cure fails the query, and its sib
     kind: "workFailed",
     key: keyOf(first.command.work),
     attempt: 1,
-    code: "bad_sql",
+    code: "bad_request",
     message: "no such column",
     retryable: false,
+    ...details,
   });
-  await assert.rejects(running, fails("bad_sql"));
+  await assert.rejects(running, { code: "bad_request", ...details });
   assert.equal(fetcher.alive.size, 0, "what was committed is deleted");
-  assert.deepEqual(manager.get(q1)?.error, { code: "bad_sql", message: "no such column" });
+  assert.deepEqual(manager.get(q1)?.error, { code: "bad_request", message: "no such column" });
 });
 
 test("[QU10] a code that this version does not know is named in the message", async () => {

@@ -129,7 +129,8 @@ export class ApiWorkManager {
       nowMs: () => this.#clock.nowMs(),
       handlers: {
         fetched: ({ key, attempt, artifact }, readyToFetchMs, fetchMs) => {
-          this.#observer.artifactFetched?.(readyToFetchMs, fetchMs, artifact.sizeBytes, key);
+          const observer = this.#observerOf(key.queryId);
+          observer.artifactFetched?.(readyToFetchMs, fetchMs, artifact.sizeBytes, key);
           this.#handle({ kind: "fetched", key, attempt });
         },
         failed: ({ key, attempt, workerId }, code, message) => {
@@ -185,7 +186,7 @@ export class ApiWorkManager {
   /** Queries under way, then ended ones; each newest first. */
   list(): readonly QueryRecord[] {
     const nowMs = this.#clock.nowMs();
-    const live = Array.from(this.#queries.values(), (query) => query.record(nowMs));
+    const live = this.#real().map((query) => query.record(nowMs));
     return [...live.reverse(), ...this.#records.toReversed()];
   }
 
@@ -210,7 +211,7 @@ export class ApiWorkManager {
 
   counts(): QueryCounts {
     return {
-      running: this.#queries.size,
+      running: this.#real().length,
       queued: this.#waitingSince.size,
       completedTotal: this.#totals.done,
       failedTotal: this.#totals.failed,
@@ -237,8 +238,8 @@ export class ApiWorkManager {
     const query = new LiveQuery(request, this.#clock.nowMs(), this.#clock.wallMs());
     this.#queries.set(queryId, query);
     this.#watch(query, request.deadlineMs, signal);
-    this.#observer.queryStarted?.(query.kind);
-    for (const work of request.works) {
+    this.#observerOf(queryId).queryStarted?.(query.kind);
+    for (const work of query.isRehearsal ? [] : request.works) {
       this.#waitingSince.set(workKeyText(work), query.startedMs);
     }
     this.#handle({ kind: "submit", queryId, works: request.works });
@@ -326,28 +327,37 @@ export class ApiWorkManager {
   /** QU10, QU11. */
   #end(query: LiveQuery, outcome: QueryOutcome, error: OperatingError | undefined): void {
     if (query.phase === "ended") return;
-    const { queryId, kind } = query;
+    const { queryId } = query;
     const nowMs = this.#clock.nowMs();
     this.#queries.delete(queryId);
     for (const keyText of query.keyTexts()) this.#waitingSince.delete(keyText);
     this.#stopWatching.get(queryId)?.();
     this.#stopWatching.delete(queryId);
-    const record = query.record(nowMs, outcome, error);
+    if (!query.isRehearsal) this.#note(query.record(nowMs, outcome, error), outcome, error);
+    for (const local of query.end(error)) this.#dispose(local, queryId);
+  }
+
+  /** QU16, QU19. */
+  #note(record: QueryRecord, outcome: QueryOutcome, error: OperatingError | undefined): void {
+    const { queryId, kind, durationMs } = record;
     this.#records.push(record);
     if (this.#records.length > this.#limits.recordsMax) this.#records.shift();
     this.#totals[outcome] += 1;
-    this.#observer.queryEnded?.(kind, outcome, record.durationMs, error?.code);
-    const fields = {
-      query_id: queryId,
-      outcome,
-      duration_ms: record.durationMs,
-      code: error?.code,
-    };
+    this.#observer.queryEnded?.(kind, outcome, durationMs, error?.code);
+    const fields = { query_id: queryId, outcome, duration_ms: durationMs, code: error?.code };
     this.#logger.info(
       fields,
       error === undefined ? "query ended" : `query ended: ${error.message}`,
     );
-    for (const local of query.end(error)) this.#dispose(local, queryId);
+  }
+
+  /** The queries under way that people know of. */
+  #real(): readonly LiveQuery[] {
+    return [...this.#queries.values()].filter(({ isRehearsal }) => !isRehearsal);
+  }
+
+  #observerOf(queryId: QueryId): Partial<ApiQueryObserver> {
+    return this.#queries.get(queryId)?.isRehearsal === true ? {} : this.#observer;
   }
 
   #hear(event: WorkPoolEvent): void {
@@ -382,7 +392,7 @@ export class ApiWorkManager {
         break;
       case "assigned":
         this.#queries.get(effect.key.queryId)?.assigned(effect.workerId, effect.attempt);
-        this.#observer.workAssigned?.(effect.workerId, effect.affinityHit);
+        this.#observerOf(effect.key.queryId).workAssigned?.(effect.workerId, effect.affinityHit);
         break;
       case "accepted":
         this.#queries.get(effect.key.queryId)?.accepted();
@@ -406,10 +416,10 @@ export class ApiWorkManager {
         this.#queries.get(effect.queryId)?.done();
         break;
       case "queryFailed":
-        this.#ended(effect.queryId, "failed", errorOfQuery(effect.code, effect.message));
+        this.#ended(effect.queryId, "failed", errorOfQuery(effect));
         break;
       case "queryCancelled":
-        this.#ended(effect.queryId, "cancelled", errorOfQuery(effect.code, effect.message));
+        this.#ended(effect.queryId, "cancelled", errorOfQuery(effect));
         break;
       default:
         unreachable(effect);
@@ -429,7 +439,8 @@ export class ApiWorkManager {
     const ids = { ...workLogFields(key), worker_id: workerId };
     this.#logger.info({ ...ids, reason }, "work leaves its worker");
     const keyText = workKeyText(key);
-    if (!this.#queries.has(key.queryId) || this.#waitingSince.has(keyText)) return;
+    const query = this.#queries.get(key.queryId);
+    if (query === undefined || query.isRehearsal || this.#waitingSince.has(keyText)) return;
     this.#waitingSince.set(keyText, this.#clock.nowMs());
   }
 
@@ -446,7 +457,9 @@ export class ApiWorkManager {
     assert(claimed !== undefined, "what is committed was fetched, and is committed once");
     const { result, fetchMs } = claimed;
     const isFirst = query.committed(key, { workerId, attempt, fetchMs }, result);
-    if (isFirst) this.#observer.firstResult?.(query.kind, this.#clock.nowMs() - query.startedMs);
+    if (!isFirst) return;
+    const latencyMs = this.#clock.nowMs() - query.startedMs;
+    this.#observerOf(key.queryId).firstResult?.(query.kind, latencyMs);
   }
 
   #ended(queryId: QueryId, outcome: QueryOutcome, error: OperatingError): void {

@@ -34,7 +34,6 @@ export {
   type Eviction,
 } from "./disk-budget.ts";
 export { dispatchByKind } from "./dispatch-by-kind.ts";
-export { memoryHint } from "./error-code.ts";
 export type { Completion, QueryRecord, QueryRequest } from "./live-query.ts";
 export {
   type ArtifactFetcher,

@@ -29,6 +29,8 @@ export interface QueryRequest {
   readonly deadlineMs: number;
   /** The query's text, for people. */
   readonly text?: string;
+  /** Whether it only runs code before real queries do: no list, total, metric or log has it. */
+  readonly isRehearsal?: boolean;
   /** Called once for each artifact as it arrives. The artifact still belongs to the query. */
   readonly onCommitted?: (work: WorkSpec, artifact: LocalArtifact, by: Completion) => void;
 }
@@ -57,6 +59,7 @@ const textLengthMax = 1_000;
 export class LiveQuery {
   readonly queryId: QueryId;
   readonly kind: string;
+  readonly isRehearsal: boolean;
   readonly results: Promise<readonly WorkResult[]>;
   readonly startedMs: number;
   phase: "working" | "reading" | "ended" = "working";
@@ -77,6 +80,7 @@ export class LiveQuery {
     this.#request = request;
     this.queryId = request.queryId;
     this.kind = request.works[0]?.kind ?? "empty";
+    this.isRehearsal = request.isRehearsal === true;
     this.startedMs = nowMs;
     this.#startedAtMs = wallMs;
     this.#committed = request.works.map(() => undefined);

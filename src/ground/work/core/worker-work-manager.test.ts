@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { OperatingError } from "../../kernel/errors.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
-import { answerBytesMax, keyOf, type WorkReport } from "./assignment/index.ts";
+import { answerBytesMax, contentBytesMax, keyOf, type WorkReport } from "./assignment/index.ts";
 import { ExecutorBroken, type WorkReporter } from "./ports.ts";
 import type { WorkerQueryObserver } from "./query-observer.ts";
 import { ManualExecutor } from "./testing/manual-executor.ts";
@@ -88,6 +88,29 @@ test("[QU1] [QU20] accepted work is executed and its artifact offered, with all 
     },
   });
   assert.deepEqual(spool.stat(name ?? ""), { content: name, sizeBytes: 10, key });
+});
+
+test("[QU55] few bytes travel with the first offer; the artifact stays until it is acknowledged", async () => {
+  const { executor, spool, reporter, manager, settle } = newBench({}, 1_000_000);
+  const contentOf = async (sizeBytes: number, attempt: number) => {
+    manager.obey("s", { kind: "assignWork", work, attempt });
+    await settle();
+    executor.produceBytes(new Uint8Array(sizeBytes).fill(7));
+    await settle();
+    return offered().content;
+  };
+  const offered = () => {
+    const { report } = reporter.reports.at(-1) ?? {};
+    assert.ok(report?.kind === "workReady");
+    return report.artifact;
+  };
+  assert.deepEqual(await contentOf(contentBytesMax, 1), new Uint8Array(contentBytesMax).fill(7));
+  assert.deepEqual([spool.names.length, manager.counts().ready], [1, 1]);
+  manager.obey("s", { kind: "assignWork", work, attempt: 1 });
+  assert.equal(offered().content, undefined, "the second offer is fetched");
+  manager.obey("s", { kind: "ackArtifact", key, attempt: 1 });
+  await manager.whenIdle();
+  assert.equal(await contentOf(contentBytesMax + 1, 2), undefined);
 });
 
 test("[QU54] a small answer is reported, and nothing of it is kept; one that is too large fails", async () => {
@@ -276,6 +299,7 @@ test("[QU22] work that is cancelled before it started is never executed", async 
   assert.equal(manager.counts().executing, 0);
 });
 
+const windowless = { hint: "Add one.", number: 3014, position: { line: 1, column: 8 } };
 const failures = [
   { thrown: new OperatingError("bad_sql", "never", "no"), code: "bad_sql", retryable: false },
   {
@@ -284,8 +308,14 @@ const failures = [
     retryable: true,
   },
   { thrown: new Error("no"), code: "query_failed", retryable: false },
+  {
+    thrown: new OperatingError("bad_request", "never", "no", windowless),
+    code: "bad_request",
+    retryable: false,
+    details: windowless,
+  },
 ];
-for (const { thrown, code, retryable } of failures) {
+for (const { thrown, code, retryable, details } of failures) {
   test(`[QU23] an execution that fails with ${code} is reported as it is`, async () => {
     const { executor, spool, reporter, manager, settle } = newBench();
     manager.obey("s", { kind: "assignWork", work, attempt: 1 });
@@ -293,7 +323,7 @@ for (const { thrown, code, retryable } of failures) {
     executor.fail(thrown);
     await settle();
     const report = { kind: "workFailed", key, attempt: 1, code, message: "no", retryable };
-    assert.deepEqual(reporter.reports.at(-1), { session: "s", report });
+    assert.deepEqual(reporter.reports.at(-1), { session: "s", report: { ...report, ...details } });
     assert.deepEqual(spool.names, []);
     assert.equal(manager.counts().failedTotal, 1);
   });

@@ -11,6 +11,7 @@ import type { Clock, Timer } from "../../kernel/clock.ts";
 import {
   AssertionError,
   assert,
+  detailsOf,
   messageOf,
   OperatingError,
   unreachable,
@@ -20,6 +21,7 @@ import { ArtifactTtls } from "./artifact-ttls.ts";
 import {
   type Artifact,
   answerBytesMax,
+  contentBytesMax,
   type HeldId,
   type LedgerEffect,
   type LedgerEvent,
@@ -279,12 +281,14 @@ export class WorkerWorkManager {
   }
 
   #artifactOf(work: WorkSpec, name: string, produced: ProducedFile): Artifact {
-    const { sizeBytes, checksum, rowCount, schemaVersion } = produced;
+    const { bytes, sizeBytes, checksum, rowCount, schemaVersion } = produced;
     const url = `${this.#dataUrl()}/artifacts/${name}`;
     const { workId } = work;
     const minTs = wireTime(produced.minTs);
     const maxTs = wireTime(produced.maxTs);
-    return { workId, url, sizeBytes, checksum, rowCount, minTs, maxTs, schemaVersion };
+    const artifact = { workId, url, sizeBytes, checksum, rowCount, minTs, maxTs, schemaVersion };
+    const isSmall = bytes !== undefined && bytes.length <= contentBytesMax;
+    return isSmall ? { ...artifact, content: bytes } : artifact;
   }
 
   #broke(id: HeldId, held: Held, thrown: unknown): void {
@@ -299,7 +303,8 @@ export class WorkerWorkManager {
     if (!isCancelled) this.#failedTotal += 1;
     this.#endExecution(held, isCancelled ? "cancelled" : "failed", code);
     if (code === "disk_full") this.#pauseForDisk(held.work);
-    this.#handle({ kind: "executionFailed", id, code, message, retryable });
+    const details = thrown instanceof OperatingError ? detailsOf(thrown) : {};
+    this.#handle({ kind: "executionFailed", id, code, message, retryable, ...details });
     this.#showSpool();
   }
 

@@ -152,6 +152,43 @@ test("[QU53] small copies are in memory up to a bound, and have a file when it i
   }
 });
 
+test("[QU55] bytes that came with the report are not fetched; where they are not the artifact's, it is fetched", async () => {
+  const dirs = await newDirs();
+  const files = new Files(dirs.served);
+  const right = Buffer.from("content");
+  const options = { host: "127.0.0.1", port: 0, token, spool: files, logger: silentLogger };
+  const server = await startArtifactServer(options);
+  const fetcher = await openFetcher(dirs.fetched);
+  const described = {
+    ...testArtifact("0", `${server.url}/artifacts/a.parquet`),
+    ...{ sizeBytes: right.length, checksum: checksum(right) },
+  };
+  const get = (content: Uint8Array) =>
+    fetcher.fetch(workerId, { ...described, content }, never, aWorkKey);
+  try {
+    const frame = Buffer.from("a frame with content in it");
+    const local = await get(frame.subarray(13, 20));
+    assert.deepEqual(local.artifact, described);
+    assert.deepEqual(local.content, new Uint8Array(right));
+    assert.equal((local.content as Uint8Array).buffer.byteLength, right.length, "its own buffer");
+    assert.deepEqual(await readFile(await local.file()), right);
+    await local.dispose();
+    for (const wrong of ["contents", "conten", "contenT"]) {
+      files.delete("a.parquet");
+      await assert.rejects(get(Buffer.from(wrong)), { code: "artifact_lost" });
+      await files.add("a.parquet", right);
+      const fetched = await get(Buffer.from(wrong));
+      assert.deepEqual(fetched.content, new Uint8Array(right));
+      await fetched.dispose();
+    }
+    assert.deepEqual([await readdir(dirs.fetched), fetcher.usedBytes()], [[], 0]);
+  } finally {
+    await fetcher.close();
+    await server.close();
+    await dirs.remove();
+  }
+});
+
 const bearer = { authorization: `Bearer ${token}` };
 
 test("[QU50] without the token there is nothing, not even whether a name exists", async () => {

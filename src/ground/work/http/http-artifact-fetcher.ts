@@ -1,9 +1,9 @@
 /**
  * Fetches artifacts from workers into memory or to this process's disk, and verifies them. Rules:
- * QU2, QU52, QU53. Room for a copy is reserved before the first byte is requested, and nothing is
- * evicted, because a copy is needed until its reader is done.
+ * QU2, QU52, QU53 and QU55. Room for a copy is reserved before the first byte is requested, and
+ * nothing is evicted, because a copy is needed until its reader is done.
  */
-import { createHash, hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request } from "node:http";
@@ -19,6 +19,7 @@ import { bearerOf } from "../../kernel/node/cluster-token.ts";
 import type { TlsFiles } from "../../kernel/tls.ts";
 import { type Artifact, type WorkKey, workLogFields } from "../core/assignment/index.ts";
 import type { ArtifactFetcher, LocalArtifact } from "../core/index.ts";
+import { checksumOfBytes } from "../fs/file-checksum.ts";
 import { translateFsError } from "../fs/fs-error.ts";
 
 export interface HttpFetcherOptions {
@@ -101,6 +102,7 @@ class Fetcher implements HttpArtifactFetcher {
   ): Promise<LocalArtifact> {
     const url = parseArtifactUrl(artifact.url);
     const copy = this.#reserve(artifact, key);
+    if (this.#takeContent(copy, artifact)) return copy;
     const tooSlow = new AbortController();
     const timer = this.#options.clock.after(this.#fetchMsMax, () => tooSlow.abort());
     try {
@@ -125,6 +127,18 @@ class Fetcher implements HttpArtifactFetcher {
     if (checksum !== artifact.checksum) {
       throw corrupt(`its checksum is ${checksum} instead of ${artifact.checksum}`);
     }
+  }
+
+  /**
+   * Copies the bytes that came with the report, because they are a part of a larger buffer. Returns
+   * false when there are none, they are not the artifact's, or memory has no room for them: then
+   * they are fetched (QU55).
+   */
+  #takeContent({ content: target }: Copy, { content, checksum }: Artifact): boolean {
+    if (content === undefined || typeof target === "string") return false;
+    if (content.length !== target.length || checksumOfBytes(content) !== checksum) return false;
+    target.set(content);
+    return true;
   }
 
   async close(): Promise<void> {
@@ -153,7 +167,8 @@ class Fetcher implements HttpArtifactFetcher {
     this.#memoryBytes += memoryBytes ?? 0;
     const content = memoryBytes === undefined ? path : new Uint8Array(memoryBytes);
     const write = (bytes: Uint8Array): Promise<string> => this.#write(path, bytes);
-    const copy = new Copy(content, artifact, key, write, () => {
+    const { content: _, ...described } = artifact;
+    const copy = new Copy(content, described, key, write, () => {
       this.#usedBytes -= sizeBytes;
       this.#memoryBytes -= memoryBytes ?? 0;
       this.#copies.delete(copy);
@@ -214,7 +229,7 @@ class Fetcher implements HttpArtifactFetcher {
     const { sizeBytes } = copy.artifact;
     if (typeof content !== "string") {
       checkSize(await fill(content, response), sizeBytes);
-      return `sha256:${hash("sha256", content, "hex")}`;
+      return checksumOfBytes(content);
     }
     const meter = new Meter(sizeBytes);
     const file = createWriteStream(content, { flags: "wx", highWaterMark: memoryBytesMax.each });

@@ -3,7 +3,12 @@ import { test } from "node:test";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { OperatingError } from "../../kernel/errors.ts";
-import { answerBytesMax, type WorkCommand, type WorkReport } from "../core/assignment/index.ts";
+import {
+  answerBytesMax,
+  contentBytesMax,
+  type WorkCommand,
+  type WorkReport,
+} from "../core/assignment/index.ts";
 import { decodeCommand, decodeReport, encodeCommand, encodeReport } from "./codec.ts";
 import * as wire from "./gen/work_pb.ts";
 
@@ -16,16 +21,24 @@ const anyKey = fc.record({ queryId: token, leafId: token, workId: token });
 const url = fc.webUrl({ validSchemes: ["http", "https"] }).filter((text) => text.length < 2_000);
 const timestamp = fc.option(fc.maxSafeInteger(), { nil: undefined });
 const artifact = (workId: string) =>
-  fc.record({
-    workId: fc.constant(workId),
-    url,
-    sizeBytes: natural,
-    checksum: fc.stringMatching(/^sha256:[0-9a-f]{64}$/),
-    rowCount: natural,
-    minTs: timestamp,
-    maxTs: timestamp,
-    schemaVersion: uint32,
-  });
+  fc.record(
+    {
+      workId: fc.constant(workId),
+      url,
+      sizeBytes: natural,
+      checksum: fc.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      rowCount: natural,
+      minTs: timestamp,
+      maxTs: timestamp,
+      schemaVersion: uint32,
+      content: fc.uint8Array({ maxLength: 100 }),
+    },
+    { noNullPrototype: true, requiredKeys: artifactKeys },
+  );
+const artifactKeys = [
+  ...(["workId", "url", "sizeBytes", "checksum", "rowCount"] as const),
+  ...(["minTs", "maxTs", "schemaVersion"] as const),
+];
 
 /** One arbitrary for each kind of message: a missing kind does not compile. */
 const commands: { readonly [K in WorkCommand["kind"]]: fc.Arbitrary<unknown> } = {
@@ -66,14 +79,30 @@ const reports: { readonly [K in WorkReport["kind"]]: fc.Arbitrary<unknown> } = {
     attempt,
     answer: fc.uint8Array({ maxLength: 100 }),
   }),
-  workFailed: fc.record({
-    kind: kind("workFailed"),
-    key: anyKey,
-    attempt,
-    code: fc.string({ maxLength: 64 }),
-    message: fc.string({ unit: "grapheme" }),
-    retryable: fc.boolean(),
-  }),
+  workFailed: fc
+    .record({
+      kind: kind("workFailed"),
+      key: anyKey,
+      attempt,
+      code: fc.string({ maxLength: 64 }),
+      message: fc.string({ unit: "grapheme" }),
+      retryable: fc.boolean(),
+    })
+    .chain((failure) =>
+      fc
+        .record(
+          {
+            hint: fc.string({ minLength: 1, maxLength: 100 }),
+            number: fc.integer({ min: 1, max: 99_999 }),
+            position: fc.record({
+              line: fc.integer({ min: 1, max: 1_000 }),
+              column: fc.integer({ min: 1, max: 1_000 }),
+            }),
+          },
+          { requiredKeys: [] },
+        )
+        .map((details) => ({ ...failure, ...details })),
+    ),
 };
 
 test("[WC36] every command survives the wire", () => {
@@ -109,11 +138,15 @@ test("[WC36] whatever bytes arrive decode to a report or to a protocol violation
   );
 });
 
-test("[WC36] a long error message is clipped, not a reason to end the session", () => {
+test("[WC36] a long error message is clipped, and odd details are left out, not a reason to end the session", () => {
   const failure = { code: "bad_sql", message: "x".repeat(100_000), retryable: false };
   const sent = { kind: "workFailed", key, attempt: 1, ...failure } as unknown as WorkReport;
   const received = decodeReport(encodeReport(sent));
   assert.equal(received.kind === "workFailed" && received.message.length, 65_536);
+  const odd = { hint: "x".repeat(9_000), number: -1, position: { line: 1.5, column: 2 } };
+  const told = decodeReport(encodeReport({ ...sent, ...odd } as unknown as WorkReport));
+  assert.ok(told.kind === "workFailed");
+  assert.deepEqual([told.hint?.length, told.number, told.position], [4_096, undefined, undefined]);
 });
 
 type CommandInit = MessageInitShape<typeof wire.WorkCommandSchema>;
@@ -156,6 +189,11 @@ const malformed: readonly [name: string, decode: () => unknown, want: RegExp][] 
     "an answer that is not small",
     report({ report: { case: "workAnswered", value: new Uint8Array(answerBytesMax + 1) } }),
     /answer has more than 1000000 bytes/,
+  ],
+  [
+    "an artifact's bytes that are not few",
+    ready({ ...goodArtifact, content: new Uint8Array(contentBytesMax + 1) }),
+    /content has more than 65536 bytes/,
   ],
   ["another work's artifact", ready({ ...goodArtifact, workId: "v" }), /another work item/],
   [

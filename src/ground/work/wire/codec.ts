@@ -10,7 +10,7 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { messageOf } from "../../kernel/errors.ts";
+import { detailsOf, type ErrorDetails, messageOf } from "../../kernel/errors.ts";
 import { parseLeafId, parseQueryId, parseWorkId } from "../../kernel/ids.ts";
 import {
   httpUrl,
@@ -24,6 +24,7 @@ import {
 import {
   type Artifact,
   answerBytesMax,
+  contentBytesMax,
   keyOf,
   type RejectReason,
   type WorkCommand,
@@ -39,6 +40,7 @@ const rejectReasons: Readonly<Record<RejectReason, wire.RejectReason>> = {
 };
 
 const messageLengthMax = 65_536;
+const hintLengthMax = 4_096;
 const checksumPattern = /^sha256:[0-9a-f]{64}$/;
 
 export function encodeCommand(command: WorkCommand): Uint8Array {
@@ -75,16 +77,24 @@ function reportCase(report: WorkReport): ReportCase {
     case "workAnswered":
       return { case: report.kind, value: report.answer };
     case "workFailed": {
-      const { code, retryable } = report;
+      const { code, retryable, hint = "", number, position } = report;
       // Error messages may quote a whole query, which must not end the session.
-      const message = report.message.slice(0, messageLengthMax);
-      return { case: report.kind, value: { code, message, retryable } };
+      const value = {
+        code,
+        message: report.message.slice(0, messageLengthMax),
+        retryable,
+        hint: hint.slice(0, hintLengthMax),
+        ...(isWireNumber(number) ? { number } : {}),
+        ...(isWireNumber(position?.line) && isWireNumber(position?.column) ? { position } : {}),
+      };
+      return { case: report.kind, value };
     }
   }
 }
 
 function artifactInit(artifact: Artifact): MessageInitShape<typeof wire.ArtifactSchema> {
   const { workId, url, sizeBytes, checksum, rowCount, minTs, maxTs, schemaVersion } = artifact;
+  const { content } = artifact;
   return {
     workId,
     artifactUrl: url,
@@ -94,6 +104,7 @@ function artifactInit(artifact: Artifact): MessageInitShape<typeof wire.Artifact
     ...(minTs === undefined ? {} : { minTs: BigInt(minTs) }),
     ...(maxTs === undefined ? {} : { maxTs: BigInt(maxTs) }),
     parquetSchemaVersion: schemaVersion,
+    ...(content === undefined ? {} : { content }),
   };
 }
 
@@ -144,7 +155,9 @@ export function decodeReport(payload: Uint8Array): WorkReport {
     case "workFailed": {
       const code = text("code", report.value.code, 64);
       const message = text("message", report.value.message, messageLengthMax);
-      return { kind: report.case, key, attempt, code, message, retryable: report.value.retryable };
+      const { retryable } = report.value;
+      const details = parseDetails(report.value);
+      return { kind: report.case, key, attempt, code, message, retryable, ...details };
     }
     case undefined:
       throw violation("a report of an unknown kind");
@@ -159,6 +172,19 @@ function read<Desc extends DescMessage>(schema: Desc, payload: Uint8Array): Mess
   }
 }
 
+/** Absent fields are empty or 0 on the wire. */
+function parseDetails({ hint, number, position }: wire.WorkFailed): ErrorDetails {
+  return detailsOf({
+    hint: hint === "" ? undefined : text("hint", hint, hintLengthMax),
+    number: number === 0 ? undefined : number,
+    position: position === undefined || position.line === 0 ? undefined : position,
+  });
+}
+
+function isWireNumber(value: number | undefined): value is number {
+  return value !== undefined && Number.isInteger(value) && value > 0 && value < 2 ** 32;
+}
+
 function parseKey(key: wire.WorkKey | undefined): WorkKey {
   const { queryId, leafId, workId } = present("key", key);
   return {
@@ -169,7 +195,10 @@ function parseKey(key: wire.WorkKey | undefined): WorkKey {
 }
 
 function parseArtifact(artifact: wire.Artifact): Artifact {
-  const { minTs, maxTs } = artifact;
+  const { minTs, maxTs, content } = artifact;
+  if (content !== undefined && content.length > contentBytesMax) {
+    throw violation(`content has more than ${contentBytesMax} bytes`);
+  }
   if (!checksumPattern.test(artifact.artifactChecksum))
     throw violation("artifact_checksum is not a sha256");
   return {
@@ -181,5 +210,6 @@ function parseArtifact(artifact: wire.Artifact): Artifact {
     minTs: minTs === undefined ? undefined : safeInteger("min_ts", minTs),
     maxTs: maxTs === undefined ? undefined : safeInteger("max_ts", maxTs),
     schemaVersion: artifact.parquetSchemaVersion,
+    ...(content === undefined ? {} : { content }),
   };
 }

@@ -113,7 +113,7 @@ export function createAskReplicaPart(
 type Sources = Pick<PromqlServiceDeps, "segments" | "head" | "headMissing">;
 
 function startPromql(context: ControllerContext, sources: Sources): StartedPromqlService {
-  const { node, limits } = context;
+  const { node, limits, shares } = context;
   return createPromqlService({
     ...sources,
     manager: node.manager,
@@ -122,7 +122,7 @@ function startPromql(context: ControllerContext, sources: Sources): StartedPromq
     logger: context.logger,
     observer: observePromql(createPromqlMetrics(context.metrics), context.tracing),
     warmUp: context.warmUp,
-    limits: queryMemoryOf(context.memory),
+    limits: { ...queryMemoryOf(shares.memory), evalThreads: shares.cpu.computeThreads },
     engine: {
       stepsMax: limits.query_steps,
       labelBytesMax: limits.query_label_bytes,

@@ -1,8 +1,9 @@
 /** Metrics: ingest, the head and segments that keep samples, and how workers read them. */
 
-export type { CompactionLimits, RetentionLimits } from "./core/decide-upkeep.ts";
-export { type Fingerprint, fingerprint, shardOf } from "./core/fingerprint.ts";
-export { earliestOf, type HeadLimits, type SliceRequest } from "./core/head/head.ts";
+import "./core/error-codes.ts";
+
+export { fingerprint, shardOf } from "./core/fingerprint.ts";
+export { earliestOf } from "./core/head/head.ts";
 export type {
   AppendOutcome,
   Exemplar,
@@ -22,15 +23,13 @@ export type {
   TargetStatus,
 } from "./core/index.ts";
 export { joinPieces } from "./core/sample-pieces.ts";
-export { type HeadServer, type HeadServerOptions, parseHeadSnapshot } from "./fs/head-server.ts";
-export type { DbSliceRequest, MetricsDb, MetricsDbOptions } from "./fs/metrics-db.ts";
+export { parseHeadSnapshot } from "./fs/head-server.ts";
 export { findLogDamage } from "./fs/read-log.ts";
 export { readScrapeConfig, type ScrapeConfigFile } from "./fs/read-scrape-config.ts";
 export { type LogRepair, repairLog, requireLog, type TimeSpan } from "./fs/repair-log.ts";
 export { SegmentWriter } from "./fs/segment-writer.ts";
 export type { LogLease } from "./fs/take-log.ts";
-export type { SyncPolicy } from "./fs/wal.ts";
-export { type IngestOptions, startIngest } from "./ingest/start-ingest.ts";
+export { startIngest } from "./ingest/start-ingest.ts";
 export { type CollectRequest, iterateSeries } from "./segments/collect-series.ts";
 export { decodeRawSeries, encodeRawSeries } from "./segments/raw-series-codec.ts";
 export {
@@ -41,11 +40,8 @@ export {
 } from "./segments/segment-reader.ts";
 export { SeriesInterner } from "./segments/series-interner.ts";
 export { checkSegments, type SegmentsReport } from "./store/check-segments.ts";
-export { Maintenance, type MaintenanceOptions, type UpkeepDone } from "./store/maintenance.ts";
-export type { ClaimRequest, MaintenanceClaim } from "./store/maintenance-claims.ts";
+export { Maintenance } from "./store/maintenance.ts";
 export {
-  type HeadOwner,
-  type Publication,
   SegmentCatalog,
   visibleSegments,
 } from "./store/segment-catalog.ts";

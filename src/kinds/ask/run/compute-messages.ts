@@ -1,7 +1,8 @@
 /** Messages from a worker to its compute threads. */
+
+import type { MemoryPlace } from "../../../ground/process/core/index.ts";
 import type { ProducedFile } from "../../../ground/work/core/index.ts";
 import type { ColumnFileNote } from "./disk-columns.ts";
-import type { MemoryPlace } from "./memory-budget.ts";
 
 export interface ComputeThreadOptions {
   readonly lakeDir: string;
@@ -39,6 +40,8 @@ export interface ComputeRequest {
   readonly queryId: string;
   readonly body: string;
   readonly bytesMax: number;
+  /** Whether it only runs code: the thread's own warm-up goes on. */
+  readonly isRehearsal: boolean;
 }
 
 export interface ComputeAnswer {

@@ -1,4 +1,5 @@
 /** A thread that executes works. It alone owns this part of the worker's caches. */
+import "./core/error-codes.ts";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { trimWhenIdle } from "../../../ground/kernel/node/trim-when-idle.ts";
 import { type Call, servePeer, WithTransfer } from "../../../ground/threads/index.ts";
@@ -19,7 +20,7 @@ import { type ColumnFileNote, DiskColumns } from "./disk-columns.ts";
 import { HeadPuller, heldBytes } from "./head-puller.ts";
 import { runLabels } from "./label-runner.ts";
 import { type LeafOutputBytes, runWork, workError } from "./leaf-runner.ts";
-import { MemoryAccount } from "./memory-budget.ts";
+import { MemoryAccount } from "./memory-account.ts";
 import { paceOf } from "./pace.ts";
 import { queryThreadErrors } from "./query-threads.ts";
 import { SegmentShelf } from "./segment-shelf.ts";
@@ -61,7 +62,7 @@ class ComputeService {
 
   /** While one work waits for the head, others compute. */
   async compute(request: ComputeRequest, call: Call): Promise<WithTransfer<ComputeAnswer>> {
-    this.#isIdle = false;
+    if (!request.isRehearsal) this.#isIdle = false;
     const work = parseWork(request.body);
     const headSeries = await this.#head.series(request.queryId, work, call.signal);
     call.check();

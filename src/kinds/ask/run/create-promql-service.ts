@@ -7,6 +7,7 @@
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { QueryId } from "../../../ground/kernel/ids.ts";
 import { newQueryId } from "../../../ground/kernel/new-query-id.ts";
+import { MemoryBudget } from "../../../ground/process/core/index.ts";
 import type { AnswerOf, ArgumentOf } from "../../../ground/threads/index.ts";
 import { combineQueues, type QueueState } from "../../../ground/work/core/index.ts";
 import { type EngineOptions, stepCount } from "../promql/core/index.ts";
@@ -16,7 +17,7 @@ import type { EvalThread } from "./eval-messages.ts";
 import { type EvalPlace, EvalPool } from "./eval-pool.ts";
 import { ByteBudget, EventQueue } from "./event-queue.ts";
 import { LabelQueries, labelShares } from "./label-queries.ts";
-import { MemoryBudget } from "./memory-budget.ts";
+import { MemoryAccount } from "./memory-account.ts";
 import type {
   PromqlAnswer,
   PromqlEvent,
@@ -29,6 +30,7 @@ import type {
 import { QueryClock } from "./query-clock.ts";
 import { queryError, tooManyPoints, tooMuchWaits } from "./query-errors.ts";
 import { computeUnitsOf, cutFor, paramsOf, type QueryOutput, QueryRun } from "./query-run.ts";
+import { rehearse } from "./rehearse.ts";
 import {
   defaultPromqlLimits,
   type PromqlLimits,
@@ -43,6 +45,8 @@ export interface StartedPromqlService extends PromqlService {
   evaluate(request: PromqlRequest, signal: AbortSignal): Promise<QueryOutput>;
   /** The queries that wait at the gate. */
   waiting(): QueueState;
+  /** QP37. Resolves with the number of rehearsals when they are over. */
+  rehearse(): Promise<number>;
   /** Ends the threads. Running queries fail with `shutting_down`. */
   close(): Promise<void>;
 }
@@ -59,10 +63,13 @@ export function createPromqlService(deps: PromqlServiceDeps): StartedPromqlServi
     logger: deps.logger,
     warmUp: deps.warmUp === true,
   });
-  return new ThreadedPromqlService(deps, limits, pool, memory);
+  const service = new ThreadedPromqlService(deps, limits, pool, memory);
+  if (deps.warmUp === true) void service.rehearse();
+  return service;
 }
 
 const textLengthMax = 1_000;
+const rehearsalMsMax = 5_000;
 
 /** Requests about a query's text alone: format, parse and explain. */
 type TextRequest = "explain" | "format" | "parse";
@@ -78,6 +85,8 @@ class ThreadedPromqlService implements StartedPromqlService {
   readonly #labels: LabelQueries;
   readonly #waiting: ByteBudget;
   readonly #memory: MemoryBudget;
+  /** Aborts when a real request arrives, or at the end: then there are no rehearsals. */
+  readonly #rehearsing = new AbortController();
 
   constructor(deps: PromqlServiceDeps, limits: PromqlLimits, pool: EvalPool, memory: MemoryBudget) {
     this.#memory = memory;
@@ -99,7 +108,7 @@ class ThreadedPromqlService implements StartedPromqlService {
     const queryId = this.#nameOf(request);
     const { ran, summary } = await this.#run(queryId, request, signal, undefined);
     const json = request.stats === true ? withStats(ran, summary) : ran.json;
-    const held = this.#memory.account(); // Held until the reader has the answer.
+    const held = new MemoryAccount(this.#memory.ownPlace); // Held until the reader has the answer.
     held.take(json.length);
     return { queryId, json, sent: () => held.close() };
   }
@@ -208,7 +217,23 @@ class ThreadedPromqlService implements StartedPromqlService {
     return await this.#ask("parse", { text: query }, signal);
   }
 
+  async rehearse(): Promise<number> {
+    const { clock, manager } = this.#deps;
+    const { signal } = this.#rehearsing;
+    const act = async (request: PromqlRequest, rehearsal: number): Promise<void> => {
+      const queryClock = new QueryClock(clock, rehearsalMsMax, signal);
+      try {
+        const queryId = newQueryId(this.#deps.prng);
+        await this.#attempts(queryId, request, queryClock, undefined, rehearsal);
+      } finally {
+        queryClock.stop();
+      }
+    };
+    return await rehearse({ clock, signal, workerCount: () => manager.workers().length, act });
+  }
+
   async close(): Promise<void> {
+    this.#rehearsing.abort();
     await this.#pool.close();
   }
 
@@ -241,6 +266,7 @@ class ThreadedPromqlService implements StartedPromqlService {
   }
 
   async #entered<T>(gate: ConcurrencyGate, clock: QueryClock, act: () => Promise<T>): Promise<T> {
+    this.#rehearsing.abort();
     const leave = await gate.enter(clock.signal);
     try {
       clock.started();
@@ -283,6 +309,7 @@ class ThreadedPromqlService implements StartedPromqlService {
     request: PromqlRequest,
     clock: QueryClock,
     onResult: ((json: string) => void) | undefined,
+    rehearsal?: number,
   ): Promise<QueryOutput> {
     let told: boolean = false;
     const tell = (json: string): void => {
@@ -304,7 +331,7 @@ class ThreadedPromqlService implements StartedPromqlService {
         },
         act: async (place) => {
           begun += 1;
-          run = this.#newRun(queryId, begun, request, clock, place, streamed);
+          run = this.#newRun(queryId, begun, request, clock, place, streamed, rehearsal);
           return await run.run();
         },
       });
@@ -327,6 +354,7 @@ class ThreadedPromqlService implements StartedPromqlService {
     clock: QueryClock,
     place: EvalPlace,
     streamed: boolean,
+    rehearsal: number | undefined,
   ): QueryRun {
     return new QueryRun({
       deps: this.#deps,
@@ -339,6 +367,7 @@ class ThreadedPromqlService implements StartedPromqlService {
       place,
       clock,
       streamed,
+      rehearsal,
     });
   }
 

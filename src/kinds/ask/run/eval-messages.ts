@@ -2,6 +2,8 @@
  * Messages from a query process to its evaluation threads. `query` is the process's number of the
  * query.
  */
+
+import type { MemoryPlace } from "../../../ground/process/core/index.ts";
 import type { LocalArtifact } from "../../../ground/work/core/index.ts";
 import type {
   BaseExpr,
@@ -12,7 +14,6 @@ import type {
   QueryResult,
   ValueType,
 } from "../promql/core/index.ts";
-import type { MemoryPlace } from "./memory-budget.ts";
 import type { AnswerShape } from "./result-json.ts";
 
 export interface EvalThreadOptions {
@@ -30,10 +31,14 @@ export interface PlanRequest {
   readonly text: string;
   readonly params: QueryParams;
   readonly options: EngineOptions;
+  /** Whether it only runs code: the thread's own warm-up goes on. */
+  readonly isRehearsal?: boolean;
 }
 
 export interface RunRequest {
   readonly query: number;
+  /** As in `PlanRequest`. */
+  readonly isRehearsal?: boolean;
   /** The number of artifacts of each leaf, by span. */
   readonly resultCounts: readonly (readonly number[])[];
   /** The first artifact, or undefined when there is none; the others follow as notes. */

@@ -1,4 +1,5 @@
 /** A thread that plans queries, evaluates them, and writes their answers. */
+import "./core/error-codes.ts";
 import { assert } from "../../../ground/kernel/errors.ts";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { trimWhenIdle } from "../../../ground/kernel/node/trim-when-idle.ts";
@@ -15,7 +16,7 @@ import type {
 } from "./eval-messages.ts";
 import { Evaluation, parseQuery, readContent } from "./evaluation.ts";
 import { decodeList, mergeLists, mergeSeries, seriesJson } from "./list-artifact.ts";
-import { MemoryAccount } from "./memory-budget.ts";
+import { MemoryAccount } from "./memory-account.ts";
 import { paceOf, type Rest } from "./pace.ts";
 import { queryThreadErrors } from "./query-threads.ts";
 import { warmUpDelayMs, warmUpEval } from "./warm-up.ts";
@@ -34,8 +35,8 @@ servePeer<EvalThread, EvalThreadOptions>(({ current, memory, warmUp }) => {
     evaluations.delete(query);
   };
   let isIdle: boolean = true;
-  const compute = <T>(query: number, act: () => T): T => {
-    isIdle = false;
+  const compute = <T>(query: number, act: () => T, isRehearsal = false): T => {
+    if (!isRehearsal) isIdle = false;
     return computing.run(query, act);
   };
   trimWhenIdle();
@@ -44,18 +45,21 @@ servePeer<EvalThread, EvalThreadOptions>(({ current, memory, warmUp }) => {
   }
   return {
     requests: {
-      plan: (request) =>
-        compute(request.query, () => {
+      plan: (request) => {
+        const plan = () => {
           const evaluation = new Evaluation(request, realClock, new MemoryAccount(memory));
           evaluations.set(request.query, evaluation);
           return evaluation.planned;
-        }),
+        };
+        return compute(request.query, plan, request.isRehearsal);
+      },
       split: ({ query, spans }) => compute(query, () => evaluationOf(query).split(spans)),
       run: async (request, call) => {
-        const { query } = request;
+        const { query, isRehearsal } = request;
         call.signal.addEventListener("abort", () => forget(query), { once: true });
         try {
-          const ran = await compute(query, () => evaluationOf(query).run(request, call));
+          const run = () => evaluationOf(query).run(request, call);
+          const ran = await compute(query, run, isRehearsal);
           return new WithTransfer(ran, [ran.json.buffer]);
         } finally {
           forget(query);

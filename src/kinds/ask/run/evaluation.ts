@@ -35,7 +35,7 @@ import type {
 } from "./eval-messages.ts";
 import { JsonSink } from "./json-sink.ts";
 import { decodeLeafResult } from "./leaf-artifact.ts";
-import type { MemoryAccount } from "./memory-budget.ts";
+import type { MemoryAccount } from "./memory-account.ts";
 import { answerTooLarge } from "./query-errors.ts";
 import { type WrittenResult, writeData } from "./result-json.ts";
 

@@ -3,9 +3,11 @@
  * in the process that was asked.
  */
 
+import "./core/error-codes.ts";
+
 export type { ComputeUsage } from "./compute-messages.ts";
-export { type ProcessMemory, promqlBytesOf, queryMemoryOf } from "./core/promql-memory.ts";
-export { promqlWorkKind } from "./core/work-body.ts";
+export { queryMemoryOf } from "./core/promql-memory.ts";
+export { promqlRehearsalKind, promqlWorkKind } from "./core/work-body.ts";
 export { createPromqlService, type StartedPromqlService } from "./create-promql-service.ts";
 export { floatText } from "./json-sink.ts";
 export {

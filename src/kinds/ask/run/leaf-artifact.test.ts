@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
 import fc from "fast-check";
+import { MemoryBudget } from "../../../ground/process/core/index.ts";
 import {
   type BaseExpr,
   type FloatHistogram,
@@ -16,7 +17,7 @@ import {
 } from "../promql/core/index.ts";
 import { decodeLeafResult, encodeLeafResult } from "./leaf-artifact.ts";
 import { decodeList, encodeList, mergeLists, mergeSeries, seriesItem } from "./list-artifact.ts";
-import { MemoryBudget } from "./memory-budget.ts";
+import { MemoryAccount } from "./memory-account.ts";
 
 const steps = 5;
 const base: Omit<BaseExpr, "output"> = {
@@ -279,7 +280,7 @@ test("[QP34] a small file that is large when it is decoded is counted before", (
   const taken: number[] = [];
   decodeLeafResult(bytes, { take: (more) => taken.push(more) });
   assert.deepEqual(taken, [many * 8, many * 8, many * 8]);
-  const one = new MemoryBudget(many * 12).account();
+  const one = new MemoryAccount(new MemoryBudget(many * 12).ownPlace);
   assert.throws(() => decodeLeafResult(bytes, one), { code: "query_too_large" });
   assert.equal(one.bytes, many * 8);
 });

@@ -10,6 +10,7 @@ import type { Clock } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { type Logger, silentLogger } from "../../../ground/kernel/logger.ts";
 import { siblingModule } from "../../../ground/kernel/node/sibling-module.ts";
+import { MemoryBudget } from "../../../ground/process/core/index.ts";
 import type { Peer } from "../../../ground/threads/index.ts";
 import type { WorkSpec } from "../../../ground/work/core/index.ts";
 import {
@@ -25,9 +26,8 @@ import type {
   ComputeThreadOptions,
   ComputeUsage,
 } from "./compute-messages.ts";
-import { promqlWorkKind } from "./core/work-body.ts";
+import { promqlRehearsalKind, promqlWorkKind } from "./core/work-body.ts";
 import type { ColumnFileNote } from "./disk-columns.ts";
-import { MemoryBudget } from "./memory-budget.ts";
 import { startQueryThread } from "./query-threads.ts";
 import { warmUpDelayMs } from "./warm-up.ts";
 import { StoppedTogether, WatchedThread } from "./watched-thread.ts";
@@ -41,8 +41,8 @@ export interface PromqlExecutorOptions {
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
   /** The decoded columns in memory, of all threads together. */
   readonly cacheBytes: number;
-  /** What all works hold at once, besides the caches. No limit when absent. */
-  readonly memoryBytesMax?: number;
+  /** What all works hold at once, besides the caches, comes from it. No limit when absent. */
+  readonly memory?: MemoryBudget;
   /** The limit of one work. Defaults to half of `cacheBytes`, but at least 512 MiB. */
   readonly workBytesMax?: number;
   /** The decoded columns on disk; absent to keep none. */
@@ -81,7 +81,7 @@ export async function createPromqlExecutor(
   options: PromqlExecutorOptions,
 ): Promise<PromqlExecutor> {
   const { threads, cacheBytes, clock, logger = silentLogger } = options;
-  const memory = new MemoryBudget(options.memoryBytesMax ?? Number.MAX_SAFE_INTEGER);
+  const memory = options.memory ?? new MemoryBudget(Number.MAX_SAFE_INTEGER);
   const workBytes = options.workBytesMax ?? Math.max(workBytesMin, Math.floor(cacheBytes / 2));
   const pending = new SharedArrayBuffer(4);
   const failed = Promise.withResolvers<OperatingError>();
@@ -156,7 +156,7 @@ class ThreadedExecutor implements PromqlExecutor {
     signal: AbortSignal,
     bytesMax: number,
   ): Promise<ProducedFile> {
-    if (work.kind !== promqlWorkKind) {
+    if (work.kind !== promqlWorkKind && work.kind !== promqlRehearsalKind) {
       const message = `this worker cannot execute work of kind ${work.kind}`;
       throw new OperatingError("bad_request", "never", message);
     }
@@ -173,7 +173,7 @@ class ThreadedExecutor implements PromqlExecutor {
 
   /** Returns undefined when the thread was ended for another work: the work has to run again. */
   async #ask(
-    { affinityKey, queryId, body }: WorkSpec,
+    { affinityKey, kind, queryId, body }: WorkSpec,
     signal: AbortSignal,
     bytesMax: number,
   ): Promise<ComputeAnswer | undefined> {
@@ -185,7 +185,8 @@ class ThreadedExecutor implements PromqlExecutor {
     const onAbort = (): void => slot.stopped(link, number, { query_id: queryId });
     signal.addEventListener("abort", onAbort, { once: true });
     try {
-      const request = { number, queryId, body, bytesMax };
+      const isRehearsal = kind === promqlRehearsalKind;
+      const request = { number, queryId, body, bytesMax, isRehearsal };
       const answer = await link.ask("compute", request, { signal });
       this.#observe(index, answer.usage);
       return answer;

@@ -1,4 +1,5 @@
 /** The errors that end a query, in Prometheus's words where it has them. */
+import "./core/error-codes.ts";
 import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import { PromqlError } from "../promql/core/index.ts";
 

@@ -18,7 +18,7 @@ import {
   stepCount,
 } from "../promql/core/index.ts";
 import { type Cut, cutGrid, decideCut } from "./core/decide-cut.ts";
-import { placeShards } from "./core/place-shards.ts";
+import { placeRehearsal, placeShards } from "./core/place-shards.ts";
 import { type PlannedWork, planWorks, type WorkPlan } from "./core/plan-works.ts";
 import { type LeafScope, type SampleDensities, scopeLeaf } from "./core/scope-leaf.ts";
 import type { ArtifactNote, PlannedQuery, RanQuery } from "./eval-messages.ts";
@@ -40,6 +40,8 @@ export interface QueryRunParts {
   readonly place: EvalPlace;
   readonly clock: QueryClock;
   readonly streamed: boolean;
+  /** The number of the rehearsal; undefined for a real query. */
+  readonly rehearsal?: number | undefined;
 }
 
 /** What is known about a work when its artifact has arrived. */
@@ -87,7 +89,9 @@ export class QueryRun {
     const wanted = this.#cut(scopes);
     const cut = planned.divisible ? wanted : { ...wanted, spanCount: 1 };
     const spans = cut.spanCount === 1 ? [scopes] : await this.#split(cut, segments, head);
+    const { rehearsal } = this.#parts;
     const plan = planWorks({
+      isRehearsal: rehearsal !== undefined,
       queryId: this.#parts.queryId,
       attempt: this.#parts.attempt,
       spans,
@@ -95,7 +99,10 @@ export class QueryRun {
       shardCount: cut.shardCount,
       samplesMax: this.#parts.options.samplesMax,
       labelBytesMax: this.#parts.options.labelBytesMax,
-      place: (base, shardCount) => placeShards(base, shardCount, deps.manager.workers()),
+      place: (base, shardCount) =>
+        rehearsal === undefined
+          ? placeShards(base, shardCount, deps.manager.workers())
+          : placeRehearsal(rehearsal, deps.manager.workers()),
     });
     this.#openedMs = clock.elapsedMs;
     const ran =
@@ -112,9 +119,10 @@ export class QueryRun {
     warnings: readonly string[],
     first: ArtifactNote | undefined,
   ): Promise<RanQuery> {
-    const { deps, place, request, limits, streamed, clock } = this.#parts;
+    const { deps, place, request, limits, streamed, clock, rehearsal } = this.#parts;
     const { instant, grid } = paramsOf(request);
     const asked = {
+      isRehearsal: rehearsal !== undefined,
       query: place.query,
       resultCounts,
       first,
@@ -141,13 +149,14 @@ export class QueryRun {
     /** Warnings about what the answer lacks. */
     readonly missing: readonly string[];
   }> {
-    const { place, deps, request, options, clock } = this.#parts;
+    const { place, deps, request, options, clock, rehearsal } = this.#parts;
     const params = paramsOf(request);
     const lastMs = Promise.withResolvers<number>();
     const snapshot = deps.head(lastMs.promise);
     snapshot.catch(() => undefined); // A query that does not parse needs none.
     const { query } = place;
-    const plan = { query, text: request.query, params, options };
+    const isRehearsal = rehearsal !== undefined;
+    const plan = { query, text: request.query, params, options, isRehearsal };
     const planned = await place.ask("plan", plan, clock.signal);
     if (planned.leaves.length === 0) return { planned, head: undefined, segments: [], missing: [] };
     const ranges = planned.leaves.map(leafTimeRange);
@@ -198,6 +207,7 @@ export class QueryRun {
         works: plan.works.map(({ spec }) => spec),
         deadlineMs: clock.leftMs,
         text: request.query,
+        isRehearsal: this.#parts.rehearsal !== undefined,
         onCommitted: ({ leafId, workId }, local, { workerId, attempt, fetchMs }) => {
           const work = byKey.get(`${leafId}/${workId}`);
           assert(work !== undefined, "only what was asked for is committed");
@@ -240,6 +250,7 @@ export class QueryRun {
   }
 
   #learn(spans: readonly (readonly LeafScope[])[], ran: RanQuery): void {
+    if (this.#parts.rehearsal !== undefined) return;
     const [scopes = []] = spans;
     for (const [leaf, { leaf: base, range }] of scopes.entries()) {
       const stats = ran.stats[0]?.[leaf] ?? [];

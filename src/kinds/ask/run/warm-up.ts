@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
 import { assert } from "../../../ground/kernel/errors.ts";
+import { MemoryBudget } from "../../../ground/process/core/index.ts";
 import { checksumOfBytes } from "../../../ground/work/index.ts";
 import type { SegmentInfo } from "../metrics/core/index.ts";
 import { SegmentWriter } from "../metrics/index.ts";
@@ -35,7 +36,7 @@ import { encodeWork, parseWork } from "./core/work-body.ts";
 import { Evaluation } from "./evaluation.ts";
 import { encodeLeafResult } from "./leaf-artifact.ts";
 import { runWork } from "./leaf-runner.ts";
-import { MemoryBudget } from "./memory-budget.ts";
+import { MemoryAccount } from "./memory-account.ts";
 import { SegmentShelf } from "./segment-shelf.ts";
 import { SelectionCache } from "./selection-cache.ts";
 import { promqlEngineDefaults } from "./service-options.ts";
@@ -133,7 +134,7 @@ async function evaluate(
   clock: Clock,
 ): Promise<void> {
   const asked = { query: 0, text, params, options: promqlEngineDefaults };
-  const memory = new MemoryBudget(Number.MAX_SAFE_INTEGER).account();
+  const memory = new MemoryAccount(new MemoryBudget(Number.MAX_SAFE_INTEGER).ownPlace);
   const evaluation = new Evaluation(asked, clock, memory);
   const { leaves } = evaluation.planned;
   const { instant: isInstant, grid } = params;

@@ -1,6 +1,7 @@
 /** Commands of load tests: run one, find a maximum, look at earlier runs. */
+import "../core/error-codes.ts";
 import type { Command } from "commander";
-import type { RunAction } from "../../../ground/command/index.ts";
+import type { CommandContext, RunAction } from "../../../ground/command/index.ts";
 import {
   client,
   collect,
@@ -65,51 +66,40 @@ export function addLoadCommands(program: Command, run: RunAction): void {
       });
   }
 
-  client(load.command("templates").summary("list templates")).action(async (options) => {
+  type Look = typeof import("./look.ts");
+  const look = async (
+    options: Parameters<typeof commandContext>[0],
+    show: (look: Look, context: CommandContext) => Promise<unknown>,
+  ): Promise<void> =>
     await run.ask(async () => {
-      const { context, commands } = await loaded(options);
-      await commands.listTemplates(context);
+      const isKept = await show(await import("./look.ts"), commandContext(options));
+      if (isKept === false) run.exitWith(exitCodes.failure);
     });
-  });
+  client(load.command("templates").summary("list templates")).action((options) =>
+    look(options, ({ listTemplates }, context) => listTemplates(context)),
+  );
   client(load.command("list").summary("list runs, the newest first"))
     .option("--search <text>", "of a name or an id")
-    .action(async (options) => {
-      await run.ask(async () => {
-        const { context, commands } = await loaded(options);
-        await commands.listTests(context, options.search);
-      });
-    });
+    .action((options) =>
+      look(options, ({ listTests }, context) => listTests(context, options.search)),
+    );
   client(load.command("stop").summary("stop a run"))
     .argument("<id>", "the run")
-    .action(async (id: string, options) => {
-      await run.ask(async () => {
-        const { context, commands } = await loaded(options);
-        await commands.stopTest(context, id);
-      });
-    });
+    .action((id: string, options) =>
+      look(options, ({ stopTest }, context) => stopTest(context, id)),
+    );
   client(load.command("report").summary("a run's summary, or its report as a file"))
     .argument("<id>", "the run")
     .option("--html <file>", "the whole report")
     .option("--junit <file>", "the verdict as JUnit XML")
     .option("--hgrm <file>", "the distribution, as HdrHistogram prints it")
-    .action(async (id: string, options) => {
-      await run.ask(async () => {
-        const { context, commands } = await loaded(options);
-        await commands.reportTest(context, id, options);
-      });
-    });
+    .action((id: string, options) =>
+      look(options, ({ reportTest }, context) => reportTest(context, id, options)),
+    );
   client(load.command("compare").summary("compare runs with the first of them"))
     .description("Prints a verdict and every figure. Exits with 1 when one is a REGRESSION.")
     .argument("<ids...>", "two runs or more")
-    .action(async (ids: readonly string[], options) => {
-      await run.ask(async () => {
-        const { context, commands } = await loaded(options);
-        if (!(await commands.compareTests(context, ids))) run.exitWith(exitCodes.failure);
-      });
-    });
-}
-
-async function loaded(options: Parameters<typeof commandContext>[0]) {
-  const { loadCommands: commands } = await import("./look.ts");
-  return { context: commandContext(options), commands };
+    .action((ids: readonly string[], options) =>
+      look(options, ({ compareTests }, context) => compareTests(context, ids)),
+    );
 }

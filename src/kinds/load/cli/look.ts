@@ -1,13 +1,15 @@
 /** Commands that show templates, runs and reports of load tests. */
 import { writeFile } from "node:fs/promises";
+import type { z } from "zod";
 import type { ApiClient, CommandContext } from "../../../ground/command/index.ts";
 import { type Column, printable, TableWriter } from "../../../ground/command/index.ts";
 import type { SummarizedRun } from "../core/report/summarize-run.ts";
+import type { testResultSchema } from "../http/result-schemas.ts";
 import { asUsage } from "./as-usage.ts";
 import { isRegression, printComparisons, readComparisons } from "./comparison.ts";
 import { boundPass, printSummary } from "./summary.ts";
 
-async function listTemplates(context: CommandContext): Promise<void> {
+export async function listTemplates(context: CommandContext): Promise<void> {
   const { items } = await context.client.json<{
     items: readonly { template_id: string; template_name: string; description: string }[];
   }>("/api/templates");
@@ -19,19 +21,10 @@ async function listTemplates(context: CommandContext): Promise<void> {
   );
 }
 
-async function listTests(context: CommandContext, search: string | undefined) {
+export async function listTests(context: CommandContext, search: string | undefined) {
   const asked = new URLSearchParams({ limit: "50", ...(search === undefined ? {} : { search }) });
   const { items } = await context.client.json<{
-    items: readonly {
-      test_id: string;
-      test_name: string;
-      status: string;
-      verdict: string | null;
-      generator_bound: boolean;
-      qps: number | null;
-      p95_latency_ms: number | null;
-      total_operations: number;
-    }[];
+    items: readonly z.output<typeof testResultSchema>[];
   }>(`/api/tests?${asked}`);
   print(
     context,
@@ -49,7 +42,7 @@ async function listTests(context: CommandContext, search: string | undefined) {
   );
 }
 
-async function stopTest({ client, terminal, json }: CommandContext, id: string) {
+export async function stopTest({ client, terminal, json }: CommandContext, id: string) {
   const path = `/api/tests/${encodeURIComponent(id)}/stop`;
   const state = await client.json<{ status: string }>(path, { method: "POST", body: {} });
   terminal.out(json ? `${JSON.stringify(state)}\n` : `${printable(`${id} is ${state.status}`)}\n`);
@@ -61,7 +54,11 @@ export interface ReportFiles {
   readonly hgrm?: string;
 }
 
-async function reportTest(context: CommandContext, id: string, files: ReportFiles): Promise<void> {
+export async function reportTest(
+  context: CommandContext,
+  id: string,
+  files: ReportFiles,
+): Promise<void> {
   const { client, terminal, json } = context;
   await writeReports(client, id, files);
   const summary = await client.json<SummarizedRun>(
@@ -88,21 +85,15 @@ export async function writeReports(
 }
 
 /** Returns whether no run is a regression. */
-async function compareTests(context: CommandContext, ids: readonly string[]): Promise<boolean> {
+export async function compareTests(
+  context: CommandContext,
+  ids: readonly string[],
+): Promise<boolean> {
   const comparisons = await readComparisons(context.client, ids).catch(asUsage);
   if (context.json) context.terminal.out(`${JSON.stringify(comparisons)}\n`);
   else printComparisons(context, comparisons);
   return !isRegression(comparisons);
 }
-
-/** The commands of `capstan load` that run no test. */
-export const loadCommands = {
-  listTemplates,
-  listTests,
-  stopTest,
-  reportTest,
-  compareTests,
-};
 
 function print(
   { terminal, json }: CommandContext,

@@ -9,7 +9,7 @@ import { summarizeRun } from "../core/report/summarize-run.ts";
 import type { RunUpdate } from "../core/run-update.ts";
 import { reportOf } from "../testing/run-report.ts";
 import { asUsageUnlessToken } from "./as-usage.ts";
-import { loadCommands } from "./look.ts";
+import { compareTests, listTests } from "./look.ts";
 import { progressOf, runLoad } from "./run.ts";
 import { printSummary } from "./summary.ts";
 
@@ -77,7 +77,7 @@ test("[LC1] the list says of a pass whose generator was saturated, or did not ru
     { ...row, test_id: "plain", verdict: "PASSED", generator_bound: false },
   ];
   const client = { json: async () => ({ items }) };
-  await loadCommands.listTests({ terminal, client } as unknown as CommandContext, undefined);
+  await listTests({ terminal, client } as unknown as CommandContext, undefined);
   assert.match(text, /bound .*PASSED, with a reservation about the load generator/);
   assert.match(text, /plain .*PASSED +1 /);
 });
@@ -115,6 +115,6 @@ test("[LC4] a template that is not there, and a comparison of one run, are wrong
   await assert.rejects(run(none, "no-such.yaml"), { exitCode: 2, message: /no file or template/ });
   await assert.rejects(run(none, "nobody"), { exitCode: 2 });
   const refused = { terminal, client: refusing("bad_request", true) };
-  const compared = loadCommands.compareTests(refused as unknown as CommandContext, ["one"]);
+  const compared = compareTests(refused as unknown as CommandContext, ["one"]);
   await assert.rejects(compared, { exitCode: 2 });
 });

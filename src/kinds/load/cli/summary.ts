@@ -137,7 +137,7 @@ function printOperations(terminal: Terminal, run: SummarizedRun): void {
 }
 
 /** `>= 4012.00` where the figure is a lower bound. */
-export function latencyText(latency: Latency, field: Exclude<keyof Latency, "at_least">): string {
+export function latencyText(latency: Latency, field: ShownLatency): string {
   const ms = latency[field];
   if (ms === null) return "-";
   return `${latency.at_least.includes(field) ? ">= " : ""}${ms.toFixed(2)}`;
@@ -152,19 +152,9 @@ function printErrors(terminal: Terminal, run: SummarizedRun): void {
   }
 }
 
-interface Counts {
-  readonly ops: number;
-  readonly errors: number;
-  readonly unserved: number | null;
-}
-
-interface Latency {
-  readonly p50_latency_ms: number | null;
-  readonly p95_latency_ms: number | null;
-  readonly p99_latency_ms: number | null;
-  readonly max_latency_ms: number | null;
-  readonly at_least: readonly string[];
-}
+type Counts = Pick<SummarizedRun["operations"][number], "ops" | "errors" | "unserved">;
+type Latency = Pick<SummarizedRun, ShownLatency | "at_least">;
+type ShownLatency = `${"p50" | "p95" | "p99" | "max"}_latency_ms`;
 
 function reasonOf({ cancellation_reason: reason }: SummarizedRun): string {
   return reason === null ? "" : `: ${reason}`;

@@ -191,7 +191,7 @@ type OpenTarget = LoadServiceOptions["openTarget"];
 
 /** Users' load_sql, reset_sql and statements run under the same limits as users' SQL on workers. */
 function targetOpener(
-  { clock, logger, memory }: CoordinatorContext,
+  { clock, logger, shares: { memory } }: CoordinatorContext,
   { loadMemoryLimit }: LoadOptions,
   places: { readonly dataDir: string; readonly allowed: readonly string[] },
   files: TargetFiles,

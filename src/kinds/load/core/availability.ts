@@ -66,8 +66,8 @@ export function availabilityOf(
   );
   if (measuredMs <= 0) return null;
   const heard = workers.map(({ silences, outages = "" }) => ({
-    all: decoded(silences),
-    refused: decoded(outages),
+    all: Histogram.read(silences),
+    refused: Histogram.read(outages),
   }));
   const answered = mergeHistograms(heard.map(({ all, refused }) => all.since(refused)));
   const usualMs = Math.max(silenceMsMin, usualFactor * gapMsOf(answered, measuredMs, answers));
@@ -96,7 +96,7 @@ function stalledShareOf(workers: readonly Answering[], { highMs }: UsualAnswers)
   const stalls = workers.flatMap((each) => Object.entries(each.stalls ?? {}));
   const stalledMs = stalls.reduce((sum, [operation, text]) => {
     const limitMs = Math.max(stall.msMin, stall.factor * (highMs.get(operation) ?? 0));
-    return sum + sumBeyond(decoded(text), limitMs);
+    return sum + sumBeyond(Histogram.read(text), limitMs);
   }, 0);
   return connectionMs <= 0 ? 0 : Math.min(1, Math.max(0, stalledMs) / connectionMs);
 }
@@ -118,8 +118,4 @@ function sumBeyond(histogram: Histogram, limitMs: number): number {
     if (highUs / 1000 <= limitMs) sumMs -= middleMs * count;
   }
   return sumMs;
-}
-
-function decoded(text: string): Histogram {
-  return Histogram.decode(text) ?? new Histogram();
 }

@@ -4,12 +4,15 @@
  * they are gathered into blocks; blocks are compared by rank, and a difference counts only if it
  * is both unlikely to be noise and large enough to matter. Rules: CP1 to CP9.
  */
+import type { z } from "zod";
 import { createPrng } from "../../../ground/kernel/prng.ts";
+import type { comparisonSchema } from "./comparison-schema.ts";
 import { type ConfigDifference, configDifferences } from "./config-differences.ts";
 import type { FinalRecord } from "./final-record.ts";
 import { type Histogram, mergeHistograms } from "./histogram.ts";
-import { type LatencyName, percentileShares } from "./latency.ts";
+import { percentileShares } from "./latency.ts";
 import type { Scenario } from "./scenario.ts";
+import type { Immutable } from "./schema-parts.ts";
 import { type BlockFigures, bootstrapChanges, mannWhitneyP, medianOf } from "./statistics.ts";
 
 /** One second of MEASUREMENT. */
@@ -31,40 +34,11 @@ export interface ComparedRun {
   readonly seconds: readonly ComparedSecond[];
 }
 
-export type ComparisonVerdict =
-  | "IMPROVEMENT"
-  | "NEUTRAL"
-  | "INCONCLUSIVE"
-  | "WARNING"
-  | "REGRESSION";
-
-export interface MetricDifference {
-  readonly metric: Judged | ShareMetric;
-  /** An operation's name, or `ALL`. */
-  readonly of: string;
-  readonly before: number | null;
-  readonly after: number | null;
-  /** Whether the value is a lower bound. */
-  readonly is_least: readonly [before: boolean, after: boolean];
-  readonly change_pct: number | null;
-  /** The 95 % confidence interval of the change. Null when there are too few seconds. */
-  readonly interval_pct: readonly [number, number] | null;
-  readonly p_value: number | null;
-  readonly verdict: "better" | "same" | "slightly worse" | "worse" | "unsure";
-}
-
-type Judged = "qps" | "p50" | "p95" | "p99";
-/** Metrics in percent; their differences are percentage points. */
-type ShareMetric = "error_rate_pct" | "unserved_pct" | "availability_pct";
-
-export interface RunComparison {
-  readonly base_run_id: string;
-  readonly run_id: string;
-  readonly verdict: ComparisonVerdict;
-  readonly reasons: readonly string[];
-  readonly metrics: readonly MetricDifference[];
-  readonly configuration: readonly ConfigDifference[];
-}
+export type RunComparison = Immutable<z.output<typeof comparisonSchema>>;
+export type MetricDifference = RunComparison["metrics"][number];
+type ComparisonVerdict = RunComparison["verdict"];
+type ShareMetric = Extract<MetricDifference["metric"], `${string}_pct`>;
+type Judged = Exclude<MetricDifference["metric"], ShareMetric>;
 
 /** Compares each run with the first one. */
 export function compareRuns(
@@ -105,12 +79,6 @@ function compareTwo(base: ComparedRun, run: ComparedRun): RunComparison {
     configuration,
   };
 }
-
-const latencyNames = {
-  p50: "p50_latency_ms",
-  p95: "p95_latency_ms",
-  p99: "p99_latency_ms",
-} as const satisfies Record<Exclude<Judged, "qps">, LatencyName>;
 
 const judgedMetrics = ["qps", "p50", "p95", "p99"] as const;
 
@@ -162,7 +130,7 @@ function figureOf(
   metric: Judged,
 ): { readonly value: number | null; readonly isLeast: boolean } {
   if (metric === "qps") return { value: record.qps, isLeast: false };
-  const name = latencyNames[metric];
+  const name = `${metric}_latency_ms` as const;
   return { value: record[name], isLeast: record.at_least.includes(name) };
 }
 
@@ -197,7 +165,7 @@ function byOperation(base: ComparedRun, run: ComparedRun): readonly MetricDiffer
   if (pairs.length < 2) return [];
   return pairs.flatMap(({ old, now }) =>
     (["p50", "p95"] as const).map((metric): MetricDifference => {
-      const name = latencyNames[metric];
+      const name = `${metric}_latency_ms` as const;
       const [before, after] = [old[name], now[name]];
       const change = changePct(before, after);
       const isMany = Math.min(old.ops, now.ops) >= 1_000;

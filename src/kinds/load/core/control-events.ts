@@ -56,3 +56,14 @@ export function appliesTo(
       return to.workerId === worker.workerId;
   }
 }
+
+export function isSameTarget(
+  left: WorkerTarget | undefined,
+  right: WorkerTarget | undefined,
+): boolean {
+  return (
+    left?.connections === right?.connections &&
+    left?.qps === right?.qps &&
+    left?.stepNumber === right?.stepNumber
+  );
+}

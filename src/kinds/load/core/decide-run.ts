@@ -6,39 +6,30 @@
 
 import { unreachable } from "../../../ground/kernel/errors.ts";
 import type { LoadWorkerId } from "./ids.ts";
+import type { RunRecord, WorkerRecord } from "./run-record.ts";
 import {
   drainTimeoutMs,
   healthOf,
   isTerminal,
-  type RunPhase,
-  type RunStatus,
   type StopReason,
   startTimeoutMs,
-  type WorkerStatus,
 } from "./run-state.ts";
-import type { Scenario } from "./scenario.ts";
 
-export interface RunWorkerFacts {
-  readonly workerId: LoadWorkerId;
-  readonly status: WorkerStatus;
-  readonly lastHeartbeatMs: number;
+export interface RunWorkerFacts
+  extends Pick<WorkerRecord, "workerId" | "status" | "lastHeartbeatMs"> {
   /** Its process is known to have ended. */
   readonly isGone: boolean;
 }
 
-export interface RunFacts {
+export interface RunFacts
+  extends Pick<
+    RunRecord,
+    | ("status" | "phase" | "scenario" | "stopReason" | "expectedWorkers")
+    | ("startTimeMs" | "warmupStartTimeMs" | "warmupEndTimeMs" | "stopTimeMs")
+  > {
   readonly nowMs: number;
-  readonly status: RunStatus;
-  readonly phase: RunPhase;
-  readonly scenario: Scenario;
-  readonly startTimeMs: number | null;
-  readonly warmupStartTimeMs: number | null;
-  readonly warmupEndTimeMs: number | null;
-  readonly stopTimeMs: number | null;
-  readonly stopReason: StopReason | null;
   /** The announced beginning of MEASUREMENT. Null before it is announced. */
   readonly measurementAnnouncedMs: number | null;
-  readonly expectedWorkers: number;
   readonly workers: readonly RunWorkerFacts[];
 }
 

@@ -9,7 +9,12 @@
  *   4  The row counts where it is ahead of the events, and no event that would say the same is
  *      waited for.
  */
-import { appliesTo, type SequencedEvent, type WorkerTarget } from "./control-events.ts";
+import {
+  appliesTo,
+  isSameTarget,
+  type SequencedEvent,
+  type WorkerTarget,
+} from "./control-events.ts";
 import { drainTimeoutMs, type RunPhase, runPhases } from "./run-state.ts";
 import type { StoreClock } from "./store-clock.ts";
 import type { RunView, WorkerIdentity } from "./worker-control.ts";
@@ -210,12 +215,4 @@ function reconcile(
   const isHeard = fresh.has("target") || waits(inbox, "target");
   if (target === undefined || isHeard || isSameTarget(target, inbox.target)) return inbox;
   return apply(inbox, { target: { target, rampMs: 0, fromMs: nowMs } }, lastSequence, told);
-}
-
-function isSameTarget(left: WorkerTarget, right: WorkerTarget): boolean {
-  return (
-    left.connections === right.connections &&
-    left.qps === right.qps &&
-    left.stepNumber === right.stepNumber
-  );
 }

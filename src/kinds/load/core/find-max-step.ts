@@ -5,6 +5,7 @@
 
 import { Histogram } from "./histogram.ts";
 import type { LoadWorkerId } from "./ids.ts";
+import { sum } from "./statistics.ts";
 
 /**
  * One second of one worker in a step. The first second of a step contains part of the second
@@ -199,8 +200,4 @@ function deviationOf(values: readonly number[]): number {
 
 function mean(values: readonly number[]): number {
   return values.length === 0 ? 0 : sum(values) / values.length;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

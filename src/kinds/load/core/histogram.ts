@@ -160,6 +160,11 @@ export class Histogram {
     return btoa(String.fromCharCode(...numbers.flatMap(varint)));
   }
 
+  /** Empty for text that no histogram encodes to. */
+  static read(text: string): Histogram {
+    return Histogram.decode(text) ?? new Histogram();
+  }
+
   /** Undefined for text that no histogram encodes to (HI4). */
   static decode(text: string): Histogram | undefined {
     const histogram = new Histogram();

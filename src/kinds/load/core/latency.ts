@@ -5,45 +5,41 @@
 import { type Figures, toMs } from "./figures.ts";
 import { mergeHistograms } from "./histogram.ts";
 
-export interface LatencySummary {
-  readonly p50_latency_ms: number | null;
-  readonly p90_latency_ms: number | null;
-  readonly p95_latency_ms: number | null;
-  readonly p99_latency_ms: number | null;
-  readonly p999_latency_ms: number | null;
-  readonly avg_latency_ms: number | null;
-  readonly min_latency_ms: number | null;
-  readonly max_latency_ms: number | null;
-}
-
-export type LatencyName = keyof LatencySummary;
-
-/** Copies only the eight latency figures. */
-export function latenciesOf(of: LatencySummary): LatencySummary {
-  return {
-    p50_latency_ms: of.p50_latency_ms,
-    p90_latency_ms: of.p90_latency_ms,
-    p95_latency_ms: of.p95_latency_ms,
-    p99_latency_ms: of.p99_latency_ms,
-    p999_latency_ms: of.p999_latency_ms,
-    avg_latency_ms: of.avg_latency_ms,
-    min_latency_ms: of.min_latency_ms,
-    max_latency_ms: of.max_latency_ms,
-  };
-}
-
-export interface Latency extends LatencySummary {
-  /** The figures that are lower bounds. */
-  readonly at_least: readonly LatencyName[];
-}
-
 export const percentileShares = {
   p50_latency_ms: 0.5,
   p90_latency_ms: 0.9,
   p95_latency_ms: 0.95,
   p99_latency_ms: 0.99,
   p999_latency_ms: 0.999,
-} as const satisfies Partial<Record<LatencyName, number>>;
+} as const;
+type PercentileName = keyof typeof percentileShares;
+
+export type LatencyName = PercentileName | `${"avg" | "min" | "max"}_latency_ms`;
+export const latencyNames: readonly LatencyName[] = [
+  ...(Object.keys(percentileShares) as PercentileName[]),
+  "avg_latency_ms",
+  "min_latency_ms",
+  "max_latency_ms",
+];
+
+export type LatencySummary = Readonly<Record<LatencyName, number | null>>;
+
+/** One value for each of the eight latency figures. */
+export function latenciesBy<T>(of: (name: LatencyName) => T): Record<LatencyName, T> {
+  return Object.fromEntries(latencyNames.map((name) => [name, of(name)])) as ReturnType<
+    typeof latenciesBy<T>
+  >;
+}
+
+/** Copies only the eight latency figures. */
+export function latenciesOf(of: LatencySummary): LatencySummary {
+  return latenciesBy((name) => of[name]);
+}
+
+export interface Latency extends LatencySummary {
+  /** The figures that are lower bounds. */
+  readonly at_least: readonly LatencyName[];
+}
 
 const tolerance = 1.01;
 
@@ -57,7 +53,7 @@ export interface Measured {
    * The upper bound of each figure, whatever the unserved arrivals would have taken. Null without a
    * bound.
    */
-  readonly most: Readonly<Record<LatencyName, number | null>>;
+  readonly most: LatencySummary;
 }
 
 type Distributions = Pick<Figures, "response" | "censored">;
@@ -92,13 +88,8 @@ export function arePercentilesValid({ at_least: names }: Latency): boolean {
 
 export function summaryOf({ response, censored }: Distributions): LatencySummary {
   const all = mergeHistograms([response, censored]);
-  const at = (share: number): number | null => toMs(all.percentileUs(share));
   return {
-    p50_latency_ms: at(0.5),
-    p90_latency_ms: at(0.9),
-    p95_latency_ms: at(0.95),
-    p99_latency_ms: at(0.99),
-    p999_latency_ms: at(0.999),
+    ...percentilesBy((share) => all.percentileUs(share)),
     avg_latency_ms: toMs(all.meanUs),
     min_latency_ms: toMs(response.minUs),
     max_latency_ms: toMs(all.maxUs),
@@ -106,20 +97,21 @@ export function summaryOf({ response, censored }: Distributions): LatencySummary
 }
 
 /** Counts unserved arrivals as infinitely long. */
-function mostOf({ response, censored }: Distributions): Measured["most"] {
+function mostOf({ response, censored }: Distributions): LatencySummary {
   const count = response.count + censored.count;
-  const at = (share: number): number | null =>
-    toMs(response.atRank(Math.max(1, Math.ceil(share * count))));
   const whole = (value: number | undefined): number | null =>
     censored.count === 0 ? toMs(value) : null;
   return {
-    p50_latency_ms: at(0.5),
-    p90_latency_ms: at(0.9),
-    p95_latency_ms: at(0.95),
-    p99_latency_ms: at(0.99),
-    p999_latency_ms: at(0.999),
+    ...percentilesBy((share) => response.atRank(Math.max(1, Math.ceil(share * count)))),
     avg_latency_ms: whole(response.meanUs),
     min_latency_ms: toMs(response.minUs),
     max_latency_ms: whole(response.maxUs),
   };
+}
+
+function percentilesBy(
+  usAt: (share: number) => number | undefined,
+): Record<PercentileName, number | null> {
+  const found = Object.entries(percentileShares).map(([name, share]) => [name, toMs(usAt(share))]);
+  return Object.fromEntries(found) as ReturnType<typeof percentilesBy>;
 }

@@ -1,5 +1,5 @@
 /** How much load a run has at a moment, and which workers share it. Rules: PN1 to PN3. */
-import type { Targets, WorkerTarget } from "./control-events.ts";
+import { isSameTarget, type Targets, type WorkerTarget } from "./control-events.ts";
 import type { Scenario } from "./scenario.ts";
 import { decideShape, decideTargets } from "./worker-targets.ts";
 
@@ -108,15 +108,7 @@ export function decideTargetChange(
 ): TargetChange | undefined {
   if (sharers.length === 0) return undefined;
   const targets = decideTargets(sharers, load, step);
-  const changed = sharers.filter((id) => !isSame(current[id], targets[id]));
+  const changed = sharers.filter((id) => !isSameTarget(current[id], targets[id]));
   const hasLeft = Object.keys(current).some((id) => targets[id] === undefined);
   return changed.length === 0 && !hasLeft ? undefined : { targets, changed };
-}
-
-function isSame(left: WorkerTarget | undefined, right: WorkerTarget | undefined): boolean {
-  return (
-    left?.connections === right?.connections &&
-    left?.qps === right?.qps &&
-    left?.stepNumber === right?.stepNumber
-  );
 }

@@ -3,6 +3,7 @@
  * specification's; what is added stands at the end of each part. Rules: RU1 to RU7.
  */
 
+import type { z } from "zod";
 import { isoTime as iso } from "../../../ground/kernel/iso-time.ts";
 import { availabilityOf, usualAnswersOf } from "./availability.ts";
 import { type Figures, figuresOf, slowestWorker, toMs } from "./figures.ts";
@@ -10,210 +11,44 @@ import type { FinalRecord } from "./final-record.ts";
 import { baselineP95Ms, type FindMaxState } from "./find-max.ts";
 import { frozenOf } from "./generator-bound.ts";
 import { generatorBoundReason } from "./generator-health.ts";
-import type { LoadWorkerId, RunId } from "./ids.ts";
-import { arePercentilesValid, type Latency, type LatencyName, measuredOf } from "./latency.ts";
-import type { QueryKind } from "./operation.ts";
+import { arePercentilesValid, type Latency, measuredOf } from "./latency.ts";
+import type { RunRecord, WorkerRecord } from "./run-record.ts";
 import {
   type EnrichmentStatus,
   healthOf,
   isTerminal,
   type RunPhase,
-  type RunStatus,
   type WorkerHealth,
-  type WorkerStatus,
 } from "./run-state.ts";
+import type { runUpdateFields } from "./run-update-schema.ts";
+import type { Immutable } from "./schema-parts.ts";
+import { sum } from "./statistics.ts";
 import type { ServerPoll } from "./target.ts";
 import type { RunVerdict } from "./verdict.ts";
 import type { SeriesSnapshot, WorkerSnapshot } from "./worker-snapshot.ts";
 
-export interface AggregateMetrics {
-  readonly total_ops: number;
-  readonly qps: number;
-  readonly p50_latency_ms: number | null;
-  readonly p95_latency_ms: number | null;
-  readonly p99_latency_ms: number | null;
-  readonly avg_latency_ms: number | null;
-  readonly error_rate: number;
-  readonly total_errors: number;
-  readonly active_connections: number;
-  readonly target_connections: number;
-  readonly read_count: number;
-  readonly write_count: number;
-  readonly p999_latency_ms: number | null;
-  readonly max_latency_ms: number | null;
-  readonly service_p50_ms: number | null;
-  readonly service_p99_ms: number | null;
-  readonly errors_by_kind: Readonly<Record<string, number>>;
-  readonly slowest_worker: ReturnType<typeof slowestWorker>;
-  readonly target_qps: number | null;
-  /** Latencies of successful operations. */
-  readonly min_latency_ms: number | null;
-  /**
-   * Arrivals without an answer: given up, or waiting for more than a second. Null when an earlier
-   * version did not count them.
-   */
-  readonly unserved: number | null;
-  /** Whether no percentile is a lower bound. */
-  readonly percentiles_valid: boolean;
-  /** The latencies that are lower bounds. */
-  readonly at_least: readonly LatencyName[];
-  /** Null before anything was measured. */
-  readonly availability_pct: number | null;
-  readonly longest_silence_ms: number | null;
-  /** Requests that were sent again (HT5). Null when an earlier version did not count them. */
-  readonly resent_requests: number | null;
-  /** The longest time that a worker's generator did not run (SI6). Null when unknown. */
-  readonly generator_frozen_ms: number | null;
-  /** Arrivals that were due in that time and not sent (GE10). */
-  readonly skipped_arrivals: number | null;
-}
-
-export interface WorkerUpdate {
-  readonly worker_id: string;
-  readonly worker_group_id: number;
-  readonly status: WorkerStatus;
-  readonly phase: RunPhase;
-  readonly health: WorkerHealth;
-  readonly last_heartbeat: string;
-  readonly last_heartbeat_ago_s: number;
-  readonly metrics: {
-    readonly qps: number;
-    readonly p95_latency_ms: number | null;
-    readonly error_count: number;
-    readonly active_connections: number;
-    readonly target_connections: number;
-    readonly total_ops: number;
-    readonly cpu_percent: number | null;
-    readonly memory_percent: number | null;
-    readonly event_loop_delay_ms: number | null;
-    readonly schedule_lag_ms: number | null;
-  };
-  readonly host_name: string;
-  readonly last_error: string | null;
-}
-
-export interface OperationUpdate {
-  readonly operation: string;
-  readonly query_kind: QueryKind;
-  readonly ops: number;
-  readonly errors: number;
-  readonly p50_latency_ms: number | null;
-  readonly p95_latency_ms: number | null;
-  readonly p99_latency_ms: number | null;
-  readonly unserved: number | null;
-  /** The percentiles that are lower bounds. */
-  readonly at_least: readonly LatencyName[];
-}
-
-export interface FindMaxUpdate {
-  readonly current_step: number;
-  readonly target_workers: number;
-  readonly baseline_p95_ms: number | null;
-  readonly current_p95_ms: number | null;
-  readonly p95_vs_baseline_pct: number | null;
-  readonly qps: number | null;
-  readonly qps_vs_prior_pct: number | null;
-  readonly error_rate: number | null;
-  readonly queue_detected: boolean;
-  readonly status: string;
-  readonly last_updated: string;
-}
-
-export interface LogUpdate {
-  readonly sequence: number;
-  readonly level: string;
-  readonly message: string;
-  readonly worker_id: string | null;
-  readonly timestamp: string;
-}
-
-export interface RunUpdate {
-  readonly test_id: string;
-  readonly status: RunStatus;
-  readonly phase: RunPhase;
-  readonly timestamp: string;
-  readonly run: {
-    readonly run_id: string;
-    readonly status: RunStatus;
-    readonly phase: RunPhase;
-    readonly worker_count: number;
-    readonly elapsed_seconds: number;
-    readonly timing: { readonly elapsed_display_seconds: number };
-    readonly aggregate_metrics: AggregateMetrics;
-    readonly figures_phase: RunPhase;
-  };
-  readonly timing: {
-    readonly elapsed_display_seconds: number;
-    readonly phase_elapsed_seconds: number;
-    readonly phase_duration_seconds: number | null;
-  };
-  readonly latency_aggregation_method: "merged_histogram" | null;
-  readonly workers: readonly WorkerUpdate[];
-  readonly ops: { readonly total: number; readonly current_per_sec: number };
-  readonly operations: { readonly reads: number; readonly writes: number };
-  readonly latency: {
-    readonly p50: number | null;
-    readonly p95: number | null;
-    readonly p99: number | null;
-    readonly avg: number | null;
-  };
-  readonly errors: { readonly count: number; readonly rate: number };
-  readonly connections: { readonly active: number; readonly target: number };
-  readonly warehouse: {
-    readonly name: string;
-    readonly started_clusters: number | null;
-    readonly running: number | null;
-    readonly queued: number | null;
-  } | null;
-  readonly find_max: FindMaxUpdate | null;
-  readonly custom_metrics: {
-    readonly app_ops_breakdown: Readonly<Record<string, OperationUpdate>>;
-    /** The server's last answer, unchanged. */
-    readonly sf_bench: Readonly<Record<string, unknown>>;
-    readonly resources: ResourcesUpdate;
-  };
-  readonly cancellation_reason: string | null;
-  readonly enrichment_status: EnrichmentStatus | null;
-  readonly warnings: readonly string[];
-  readonly logs: readonly LogUpdate[];
-  /** Null when the run has not ended, or ended under an earlier version. */
-  readonly verdict: RunVerdict | null;
-}
-
+export type RunUpdate = Immutable<z.output<typeof runUpdateFields>>;
+export type FindMaxUpdate = NonNullable<RunUpdate["find_max"]>;
+export type LogUpdate = RunUpdate["logs"][number];
 /** Averages for trends, peaks for limits. */
-export interface ResourcesUpdate {
-  readonly cpu_percent_avg: number | null;
-  readonly cpu_percent_peak: number | null;
-  readonly memory_percent_avg: number | null;
-  readonly memory_percent_peak: number | null;
-  readonly schedule_lag_ms_peak: number | null;
-  readonly event_loop_delay_ms_peak: number | null;
-  readonly waiting: number;
-  readonly dropped: number;
-  /**
-   * Why the generator was the bottleneck in a worker's last second (LW15). Null when it was not.
-   */
-  readonly generator_bound_reason: string | null;
-}
+export type ResourcesUpdate = RunUpdate["custom_metrics"]["resources"];
+type AggregateMetrics = RunUpdate["run"]["aggregate_metrics"];
+type WorkerUpdate = RunUpdate["workers"][number];
+type OperationUpdate = RunUpdate["custom_metrics"]["app_ops_breakdown"][string];
 
-export interface RunUpdateFacts {
-  readonly runId: RunId;
-  readonly status: RunStatus;
-  readonly phase: RunPhase;
+export interface RunUpdateFacts
+  extends Pick<
+    RunRecord,
+    | ("runId" | "status" | "phase" | "expectedWorkers" | "cancellationReason")
+    | ("startTimeMs" | "warmupStartTimeMs" | "warmupEndTimeMs" | "stopTimeMs" | "endTimeMs")
+  > {
   readonly nowMs: number;
-  readonly startTimeMs: number | null;
-  readonly warmupStartTimeMs: number | null;
-  readonly warmupEndTimeMs: number | null;
-  readonly stopTimeMs: number | null;
-  readonly endTimeMs: number | null;
   readonly warmupSeconds: number;
   readonly durationSeconds: number;
-  readonly expectedWorkers: number;
   readonly targetQps: number | null;
   readonly workers: readonly RunUpdateWorker[];
   readonly poll: ServerPoll | null;
   readonly findMax: FindMaxUpdate | null;
-  readonly cancellationReason: string | null;
   readonly enrichmentStatus: EnrichmentStatus | null;
   readonly warnings: readonly string[];
   readonly logs: readonly LogUpdate[];
@@ -221,15 +56,12 @@ export interface RunUpdateFacts {
   readonly record: FinalRecord | undefined;
 }
 
-export interface RunUpdateWorker {
-  readonly workerId: LoadWorkerId;
-  readonly groupId: number;
-  readonly status: WorkerStatus;
-  readonly phase: RunPhase;
-  readonly hostName: string;
-  readonly lastHeartbeatMs: number;
-  readonly lastError: string | null;
-  readonly targetConnections: number;
+export interface RunUpdateWorker
+  extends Pick<
+    WorkerRecord,
+    | ("workerId" | "groupId" | "status" | "phase" | "hostName")
+    | ("lastHeartbeatMs" | "lastError" | "targetConnections")
+  > {
   /** The newest snapshot and when it came. Undefined before the first. */
   readonly snapshot: WorkerSnapshot | undefined;
   readonly snapshotAtMs: number;
@@ -510,8 +342,4 @@ function phaseTiming(
 
 function errorRate({ ops, errors }: Figures): number {
   return ops === 0 ? 0 : errors / ops;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -6,7 +6,9 @@
 
 import type { QueryKind } from "./operation.ts";
 
-export type LoadMode = "CONCURRENCY" | "QPS" | "FIND_MAX_CONCURRENCY";
+export const loadModes = ["CONCURRENCY", "QPS", "FIND_MAX_CONCURRENCY"] as const;
+export type LoadMode = (typeof loadModes)[number];
+export const targetKinds = ["postgres", "mysql", "sqlite", "duckdb", "snowflake", "http"] as const;
 export type ScalingMode = "AUTO" | "BOUNDED" | "FIXED";
 /** Where load workers run: `AUTO` is HO1's rule. */
 export type Placement = "AUTO" | "COORDINATOR" | "WORKERS";
@@ -15,13 +17,11 @@ export type Placement = "AUTO" | "COORDINATOR" | "WORKERS";
  * Users choose READ_ONLY and the like; a saved template has `CUSTOM` with the operations of the
  * preset.
  */
-export type WorkloadPreset =
-  | "READ_ONLY"
-  | "WRITE_ONLY"
-  | "READ_HEAVY"
-  | "WRITE_HEAVY"
-  | "MIXED"
-  | "CUSTOM";
+export const workloadPresets = [
+  ...(["READ_ONLY", "WRITE_ONLY", "READ_HEAVY"] as const),
+  ...(["WRITE_HEAVY", "MIXED", "CUSTOM"] as const),
+] as const;
+export type WorkloadPreset = (typeof workloadPresets)[number];
 
 export interface Scenario {
   readonly template_id: string | null;
@@ -37,7 +37,7 @@ export interface Scenario {
 
 /** Never a secret: `url` has no password. */
 export interface TargetConfig {
-  readonly kind: "postgres" | "mysql" | "sqlite" | "duckdb" | "snowflake" | "http";
+  readonly kind: (typeof targetKinds)[number];
   readonly url: string;
   /** The coordinator's environment variable that has the password. */
   readonly password_env: string | null;
@@ -168,21 +168,16 @@ export interface GuardrailConfig {
   readonly abort_on_slo: boolean;
 }
 
+/** `availability_pct` is a minimum; it and `longest_silence` are only for ALL. */
+export const sloMetrics = [
+  ...(["p50", "p95", "p99", "p999", "max", "avg"] as const),
+  ...(["error_rate_pct", "qps_min", "availability_pct", "longest_silence"] as const),
+] as const;
+
 export interface SloConfig {
   /** An operation's name, a query kind, or `ALL`. */
   readonly of: string;
-  readonly metric:
-    | "p50"
-    | "p95"
-    | "p99"
-    | "p999"
-    | "max"
-    | "avg"
-    | "error_rate_pct"
-    | "qps_min"
-    /** A minimum; only for ALL. */
-    | "availability_pct"
-    | "longest_silence";
+  readonly metric: (typeof sloMetrics)[number];
   /** In milliseconds, percent, or operations per second. */
   readonly limit: number;
 }

@@ -6,9 +6,9 @@ import { assert } from "../../../ground/kernel/errors.ts";
 import { Histogram, mergeHistograms } from "./histogram.ts";
 import type { QueryKind } from "./operation.ts";
 import type { FailureKind } from "./target.ts";
-import type { SeriesKey, SeriesSnapshot } from "./worker-snapshot.ts";
+import type { SeriesSnapshot } from "./worker-snapshot.ts";
 
-export type MeasuredPhase = SeriesKey["phase"];
+export type MeasuredPhase = SeriesSnapshot["phase"];
 
 export interface PendingArrival {
   readonly token: number;

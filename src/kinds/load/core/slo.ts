@@ -1,6 +1,6 @@
 /** Whether a run meets its objectives. Rules: SO1 to SO4. */
 import type { Availability } from "./availability.ts";
-import type { LatencyName, Measured } from "./latency.ts";
+import type { Measured } from "./latency.ts";
 import type { SloConfig } from "./scenario.ts";
 
 export interface SloOutcome extends SloConfig {
@@ -75,15 +75,6 @@ function outcomeOf(
   return { ...slo, state: isMet ? "MET" : "MISSED", value, text: `${what} is ${least}; ${rule}` };
 }
 
-const latencyNames = {
-  p50: "p50_latency_ms",
-  p95: "p95_latency_ms",
-  p99: "p99_latency_ms",
-  p999: "p999_latency_ms",
-  max: "max_latency_ms",
-  avg: "avg_latency_ms",
-} as const satisfies Partial<Record<SloConfig["metric"], LatencyName>>;
-
 interface MetricValue {
   readonly value: number | null;
   /** The value is a lower bound; the upper bound is `most`. */
@@ -107,7 +98,7 @@ function valueOfMetric(
     case "longest_silence":
       return exact(availability?.longest_silence_ms ?? null);
     default: {
-      const name = latencyNames[metric];
+      const name = `${metric}_latency_ms` as const;
       return {
         value: latency[name],
         isLeast: latency.at_least.includes(name),
@@ -132,6 +123,7 @@ function unitOf({ metric }: SloConfig): string {
   return metric === "error_rate_pct" || metric === "availability_pct" ? " %" : " ms";
 }
 
-function shown(value: number): string {
+/** Four digits are enough for people. */
+export function shown(value: number): string {
   return Number(value.toPrecision(4)).toString();
 }

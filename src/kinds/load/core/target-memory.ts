@@ -4,8 +4,8 @@
  * where the database can keep them. Rules: TM1 and TM2.
  */
 
-import { duckdbBytesOf } from "../../../data/duckdb/core/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
+import { duckdbBytesOf } from "../../../ground/process/core/index.ts";
 
 const mebibyte = 1024 ** 2;
 /** SQLite's own maximum. */

@@ -5,7 +5,7 @@
 import { type Availability, usualFactor } from "./availability.ts";
 import type { FindMaxResult } from "./find-max.ts";
 import type { LoadMode, VerdictConfig } from "./scenario.ts";
-import { missedSlos, type SloResult } from "./slo.ts";
+import { missedSlos, type SloResult, shown } from "./slo.ts";
 
 export const verdictDefaults = {
   needs_success: true,
@@ -171,8 +171,4 @@ function allowancesOf(config: VerdictConfig): readonly string[] {
   return config.needs_success
     ? changed
     : ["the template's own limit: a run passes even if no operation succeeded", ...changed];
-}
-
-function shown(value: number): string {
-  return Number(value.toPrecision(4)).toString();
 }

@@ -4,10 +4,10 @@
  * long as its watchdog lets it. Rules: CT1 to CT3.
  */
 
-import type { SequencedEvent, Targets } from "./control-events.ts";
+import type { SequencedEvent } from "./control-events.ts";
 import type { LoadWorkerId, RunId } from "./ids.ts";
-import type { RunPhase, RunStatus, WorkerStatus } from "./run-state.ts";
-import type { Scenario } from "./scenario.ts";
+import type { RunRecord } from "./run-record.ts";
+import type { RunPhase, WorkerStatus } from "./run-state.ts";
 import type { WorkerSnapshot } from "./worker-snapshot.ts";
 
 export interface WorkerIdentity {
@@ -22,19 +22,13 @@ export interface WorkerIdentity {
   readonly processId: number;
 }
 
-export interface RunView {
-  readonly runId: RunId;
-  readonly status: RunStatus;
-  readonly phase: RunPhase;
-  readonly scenario: Scenario;
-  /** Sealed; `openSecret` opens it with the cluster's token. */
-  readonly targetSecret: string | null;
-  /** The fallback for events that were missed. */
-  readonly targets: Targets;
-  readonly startTimeMs: number | null;
-  readonly warmupStartTimeMs: number | null;
-  readonly warmupEndTimeMs: number | null;
-  readonly stopTimeMs: number | null;
+/** `targetSecret` is sealed; `targets` are the fallback for events that were missed. */
+export interface RunView
+  extends Pick<
+    RunRecord,
+    | ("runId" | "status" | "phase" | "scenario" | "targetSecret" | "targets")
+    | ("startTimeMs" | "warmupStartTimeMs" | "warmupEndTimeMs" | "stopTimeMs")
+  > {
   /** How long nobody has held the coordinator's lease; 0 while it is held. */
   readonly leaseLapsedMs: number;
   readonly nowMs: number;

@@ -89,19 +89,10 @@ export class ExecutionBuffer {
   }
 }
 
-export function buffersOf(batch: ExecutionBatch): ArrayBuffer[] {
-  const { operation, connection, step, intendedMs, startMs, endMs, rows, isWarmup, failure } =
-    batch;
-  const columns = [
-    operation,
-    connection,
-    step,
-    intendedMs,
-    startMs,
-    endMs,
-    rows,
-    isWarmup,
-    failure,
-  ];
-  return columns.map(({ buffer }) => buffer);
+export function buffersOf({
+  rowCount: _,
+  failures: __,
+  ...columns
+}: ExecutionBatch): ArrayBuffer[] {
+  return Object.values(columns).map(({ buffer }) => buffer);
 }

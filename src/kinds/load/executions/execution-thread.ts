@@ -2,6 +2,7 @@
  * The thread that writes executions to the lake, so that encoding, files and commits do not delay
  * the load.
  */
+import "../core/error-codes.ts";
 import { emptyStaging, LakeAppender, LakeStore, openLakeFiles } from "../../../data/lake/index.ts";
 import { sleep } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";

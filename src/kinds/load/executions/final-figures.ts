@@ -10,7 +10,7 @@ import type { Store } from "../../../ground/store/index.ts";
 import { figuresOf } from "../core/figures.ts";
 import { Histogram } from "../core/histogram.ts";
 import type { RunId } from "../core/ids.ts";
-import type { LatencySummary } from "../core/latency.ts";
+import { type LatencySummary, latenciesBy } from "../core/latency.ts";
 import type { QueryKind } from "../core/operation.ts";
 import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
 import type { RecordedPercentiles } from "../store/finalize-run.ts";
@@ -266,16 +266,7 @@ export async function recordedPercentiles(
 }
 
 function summaryOf(latency: LatencyFigures): LatencySummary {
-  return {
-    p50_latency_ms: latency.p50_ms,
-    p90_latency_ms: latency.p90_ms,
-    p95_latency_ms: latency.p95_ms,
-    p99_latency_ms: latency.p99_ms,
-    p999_latency_ms: latency.p999_ms,
-    avg_latency_ms: latency.avg_ms,
-    min_latency_ms: latency.min_ms,
-    max_latency_ms: latency.max_ms,
-  };
+  return latenciesBy((name) => latency[name.replace("_latency", "") as keyof LatencyFigures]);
 }
 
 function overheadOf(found: unknown): FinalFigures["app_overhead"] {

@@ -4,16 +4,11 @@ import type { ApiApp } from "../../../ground/http/index.ts";
 import { disconnectSignal } from "../../../ground/http/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { RunId } from "../core/ids.ts";
+import { livePostSchema } from "../core/worker-snapshot-schema.ts";
 import type { LoadService, RunRequest } from "../service/load-service.ts";
-import {
-  livePostSchema,
-  preparedSchema,
-  runOf,
-  runRequestSchema,
-  testParams,
-} from "./load-schemas.ts";
+import { preparedSchema, runOf, runRequestSchema, testParams } from "./load-schemas.ts";
+import { route } from "./route.ts";
 
-const tags = ["load tests"];
 const done = z.object({ test_id: z.string(), status: z.string(), phase: z.string() });
 /** Histograms of every operation, phase and step of one worker. */
 const snapshotBytesMax = 8 * 1024 ** 2;
@@ -22,16 +17,10 @@ const templateBytesMax = 32 * 1024 ** 2;
 export function installLoadRuns(app: ApiApp, load: LoadService): void {
   app.post(
     "/api/tests/from-template/:id",
-    {
-      config: { access: "operate" },
-      schema: {
-        summary: "Prepare a run: everything is checked, nothing is started",
-        tags,
-        params: testParams,
-        body: runRequestSchema.nullish(),
-        response: { 200: preparedSchema },
-      },
-    },
+    route("operate", "Prepare a run: everything is checked, nothing is started", preparedSchema, {
+      params: testParams,
+      body: runRequestSchema.nullish(),
+    }),
     async (request, reply) =>
       prepared(
         await load.prepareFromTemplate(
@@ -44,17 +33,18 @@ export function installLoadRuns(app: ApiApp, load: LoadService): void {
   app.post(
     "/api/runs",
     {
-      config: { access: "operate" },
+      ...route(
+        "operate",
+        "Prepare a run of a template that is kept, or that comes with the request",
+        preparedSchema,
+        {
+          body: runRequestSchema.extend({
+            template_id: z.string().max(100).optional(),
+            template: z.record(z.string(), z.unknown()).optional(),
+          }),
+        },
+      ),
       bodyLimit: templateBytesMax,
-      schema: {
-        summary: "Prepare a run of a template that is kept, or that comes with the request",
-        tags,
-        body: runRequestSchema.extend({
-          template_id: z.string().max(100).optional(),
-          template: z.record(z.string(), z.unknown()).optional(),
-        }),
-        response: { 200: preparedSchema },
-      },
     },
     async (request, reply) => {
       const { template_id: templateId, template, ...rest } = request.body;
@@ -71,15 +61,12 @@ export function installLoadRuns(app: ApiApp, load: LoadService): void {
   for (const base of ["/api/tests", "/api/runs"]) {
     app.post(
       `${base}/:id/start`,
-      {
-        config: { access: "operate" },
-        schema: {
-          summary: "Start a prepared run; with reset_data the answer waits for the reset",
-          tags,
-          params: testParams,
-          response: { 200: done },
-        },
-      },
+      route(
+        "operate",
+        "Start a prepared run; with reset_data the answer waits for the reset",
+        done,
+        { params: testParams },
+      ),
       async (request, reply) => {
         await load.start(runOf(request.params), disconnectSignal(reply));
         return await stateOf(load, runOf(request.params));
@@ -87,15 +74,9 @@ export function installLoadRuns(app: ApiApp, load: LoadService): void {
     );
     app.post(
       `${base}/:id/stop`,
-      {
-        config: { access: "operate" },
-        schema: {
-          summary: "Stop a run; the answer does not wait for its end",
-          tags,
-          params: testParams,
-          response: { 200: done },
-        },
-      },
+      route("operate", "Stop a run; the answer does not wait for its end", done, {
+        params: testParams,
+      }),
       async (request) => {
         await load.stop(runOf(request.params), "api");
         return await stateOf(load, runOf(request.params));
@@ -104,28 +85,12 @@ export function installLoadRuns(app: ApiApp, load: LoadService): void {
   }
   app.post(
     "/api/tests/:id/rerun",
-    {
-      config: { access: "operate" },
-      schema: {
-        summary: "Prepare the same run again",
-        tags,
-        params: testParams,
-        response: { 200: preparedSchema },
-      },
-    },
+    route("operate", "Prepare the same run again", preparedSchema, { params: testParams }),
     async (request) => prepared(await load.rerun(runOf(request.params))),
   );
   app.post(
     "/api/tests/:id/retry-enrichment",
-    {
-      config: { access: "operate" },
-      schema: {
-        summary: "Ask the target again about the run's queries",
-        tags,
-        params: testParams,
-        response: { 200: done },
-      },
-    },
+    route("operate", "Ask the target again about the run's queries", done, { params: testParams }),
     async (request) => {
       await load.retryEnrichment(runOf(request.params));
       return await stateOf(load, runOf(request.params));
@@ -134,15 +99,12 @@ export function installLoadRuns(app: ApiApp, load: LoadService): void {
   app.post(
     "/api/runs/:id/metrics/live",
     {
-      config: { access: "cluster", quiet: true },
-      bodyLimit: snapshotBytesMax,
-      schema: {
-        summary: "A worker's figures of the second",
-        tags,
+      ...route("cluster", "A worker's figures of the second", z.object({ accepted: z.boolean() }), {
         params: testParams,
         body: livePostSchema,
-        response: { 200: z.object({ accepted: z.boolean() }) },
-      },
+      }),
+      config: { access: "cluster", quiet: true },
+      bodyLimit: snapshotBytesMax,
     },
     async (request) => {
       const { metrics } = request.body;

@@ -6,8 +6,8 @@ import type { LoadService } from "../service/load-service.ts";
 import { readTemplate } from "../templates/parse-template.ts";
 import { formatTemplateYaml, readTemplateText } from "../templates/template-yaml.ts";
 import { listedTemplateSchema, templateProblemSchema, templateSchema } from "./load-schemas.ts";
+import { reads, route } from "./route.ts";
 
-const tags = ["load tests"];
 const idParams = z.object({ id: z.string().max(100) });
 const bodyBytesMax = 32 * 1024 ** 2;
 const document = z
@@ -19,27 +19,19 @@ type Template = NonNullable<Awaited<ReturnType<LoadService["templates"]["get"]>>
 export async function installLoadTemplates(app: ApiApp, load: LoadService): Promise<void> {
   app.get(
     "/api/templates",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Templates of load tests, the product's own first",
-        tags,
-        response: { 200: z.object({ items: z.array(listedTemplateSchema).readonly() }) },
-      },
-    },
+    route(
+      "read",
+      "Templates of load tests, the product's own first",
+      z.object({ items: z.array(listedTemplateSchema).readonly() }),
+      {},
+    ),
     async () => ({ items: await load.templates.list() }),
   );
   app.post(
     "/api/templates",
     {
-      config: { access: "operate" },
+      ...route("operate", "Save a new template", templateSchema, { body: document }),
       bodyLimit: bodyBytesMax,
-      schema: {
-        summary: "Save a new template",
-        tags,
-        body: document,
-        response: { 200: templateSchema },
-      },
       serializerCompiler: asItIs,
     },
     async (request) => bodyOf(await load.templates.create(request.body)),
@@ -47,17 +39,18 @@ export async function installLoadTemplates(app: ApiApp, load: LoadService): Prom
   app.post(
     "/api/templates/validate",
     {
-      config: { access: "read" },
+      ...route(
+        "read",
+        "What is wrong with a template, each with its path; nothing is saved",
+        z.object({ problems: z.array(templateProblemSchema).readonly() }),
+        {
+          querystring: z.object({
+            template_id: z.string().max(100).optional().describe("The one whose pools it may use."),
+          }),
+          body: document,
+        },
+      ),
       bodyLimit: bodyBytesMax,
-      schema: {
-        summary: "What is wrong with a template, each with its path; nothing is saved",
-        tags,
-        querystring: z.object({
-          template_id: z.string().max(100).optional().describe("The one whose pools it may use."),
-        }),
-        body: document,
-        response: { 200: z.object({ problems: z.array(templateProblemSchema).readonly() }) },
-      },
     },
     async ({ body, query: { template_id: id } }) => {
       const pools = id === undefined ? [] : (await find(load, id)).pools.map(({ pool }) => pool);
@@ -67,38 +60,30 @@ export async function installLoadTemplates(app: ApiApp, load: LoadService): Prom
   );
   app.get(
     "/api/templates/:id",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "One template",
-        tags,
-        params: idParams,
-        response: { 200: templateSchema },
-      },
-      serializerCompiler: asItIs,
-    },
+    reads("One template", templateSchema, { params: idParams }),
     async (request) => bodyOf(await find(load, request.params.id)),
   );
   app.put(
     "/api/templates/:id",
     {
-      config: { access: "operate" },
+      ...route(
+        "operate",
+        "Change a template; those that come with the product are copied instead",
+        templateSchema,
+        {
+          params: idParams,
+          querystring: z.object({
+            seen_ms: z.coerce
+              .number()
+              .optional()
+              .describe(
+                "The updated_at_ms that the change was made on: refused if there is a newer.",
+              ),
+          }),
+          body: document,
+        },
+      ),
       bodyLimit: bodyBytesMax,
-      schema: {
-        summary: "Change a template; those that come with the product are copied instead",
-        tags,
-        params: idParams,
-        querystring: z.object({
-          seen_ms: z.coerce
-            .number()
-            .optional()
-            .describe(
-              "The updated_at_ms that the change was made on: refused if there is a newer.",
-            ),
-        }),
-        body: document,
-        response: { 200: templateSchema },
-      },
       serializerCompiler: asItIs,
     },
     async (request) => {
@@ -108,15 +93,9 @@ export async function installLoadTemplates(app: ApiApp, load: LoadService): Prom
   );
   app.delete(
     "/api/templates/:id",
-    {
-      config: { access: "operate" },
-      schema: {
-        summary: "Delete a template; its runs stay",
-        tags,
-        params: idParams,
-        response: { 200: z.object({ template_id: z.string() }) },
-      },
-    },
+    route("operate", "Delete a template; its runs stay", z.object({ template_id: z.string() }), {
+      params: idParams,
+    }),
     async (request) => {
       await load.templates.delete(request.params.id);
       return { template_id: request.params.id };
@@ -125,14 +104,10 @@ export async function installLoadTemplates(app: ApiApp, load: LoadService): Prom
   app.post(
     "/api/templates/:id/copy",
     {
-      config: { access: "operate" },
-      schema: {
-        summary: "Copy a template",
-        tags,
+      ...route("operate", "Copy a template", templateSchema, {
         params: idParams,
         body: z.object({ template_name: z.string().min(1).max(200).optional() }).nullish(),
-        response: { 200: templateSchema },
-      },
+      }),
       serializerCompiler: asItIs,
     },
     async (request) => {
@@ -147,13 +122,7 @@ async function installYaml(app: ApiApp, load: LoadService): Promise<void> {
   app.get(
     "/api/templates/:id/export",
     {
-      config: { access: "read" },
-      schema: {
-        summary: "A template as YAML",
-        tags,
-        params: idParams,
-        response: { 200: z.string() },
-      },
+      ...route("read", "A template as YAML", z.string(), { params: idParams }),
       serializerCompiler: () => String,
     },
     async (request, reply) => {
@@ -174,13 +143,8 @@ async function installYaml(app: ApiApp, load: LoadService): Promise<void> {
     scope.post(
       "/api/templates/import",
       {
-        config: { access: "operate" },
+        ...route("operate", "Save a new template from YAML (application/yaml)", templateSchema, {}),
         bodyLimit: bodyBytesMax,
-        schema: {
-          summary: "Save a new template from YAML (application/yaml)",
-          tags,
-          response: { 200: templateSchema },
-        },
         serializerCompiler: asItIs,
       },
       async (request) => {

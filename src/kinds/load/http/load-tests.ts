@@ -2,16 +2,17 @@
 
 import { z } from "zod";
 import type { ApiApp } from "../../../ground/http/index.ts";
-import { asItIs, disconnectSignal, pageQuerySchema } from "../../../ground/http/index.ts";
+import { disconnectSignal, pageQuerySchema } from "../../../ground/http/index.ts";
+import { comparisonSchema } from "../core/comparison-schema.ts";
 import { formatHgrm } from "../core/report/format-hgrm.ts";
 import { formatHtmlReport } from "../core/report/format-html-report.ts";
 import { formatJunit } from "../core/report/format-junit.ts";
 import { summarizeRun } from "../core/report/summarize-run.ts";
 import { runStatuses } from "../core/run-state.ts";
+import { loadModes } from "../core/scenario.ts";
 import type { LoadService } from "../service/load-service.ts";
 import { runOf, testParams } from "./load-schemas.ts";
 import {
-  comparisonSchema,
   enrichmentSchema,
   errorSummarySchema,
   executionSchema,
@@ -24,8 +25,8 @@ import {
   testSchema,
   workerSecondSchema,
 } from "./result-schemas.ts";
+import { reads, route } from "./route.ts";
 
-const tags = ["load tests"];
 const loose = z.record(z.string(), z.unknown());
 const number = z.coerce.number().int().min(0);
 const listed = (values: readonly string[]) =>
@@ -41,29 +42,24 @@ const flag = z.enum(["true", "false"]).transform((text) => text === "true");
 export function installLoadTests(app: ApiApp, load: LoadService): void {
   app.get(
     "/api/tests",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Runs, the newest first; workers' shares are not among them",
-        tags,
+    reads(
+      "Runs, the newest first; workers' shares are not among them",
+      z.object({
+        items: z.array(testResultSchema),
+        next_page_token: z.string().nullable(),
+      }),
+      {
         querystring: pageQuerySchema.extend({
           search: z.string().max(200).optional(),
           status: listed(runStatuses).optional().describe("One, or several with commas."),
           template_id: z.string().max(100).optional(),
-          load_mode: z.enum(["CONCURRENCY", "QPS", "FIND_MAX_CONCURRENCY"]).optional(),
+          load_mode: z.enum(loadModes).optional(),
           target_kind: z.string().max(50).optional(),
           from_ms: number.optional(),
           to_ms: number.optional(),
         }),
-        response: {
-          200: z.object({
-            items: z.array(testResultSchema),
-            next_page_token: z.string().nullable(),
-          }),
-        },
       },
-      serializerCompiler: asItIs,
-    },
+    ),
     async ({ query }) =>
       await load.list(
         defined({
@@ -81,16 +77,13 @@ export function installLoadTests(app: ApiApp, load: LoadService): void {
   );
   app.get(
     "/api/tests/compare",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Runs against the first of them, with a verdict",
-        tags,
+    reads(
+      "Runs against the first of them, with a verdict",
+      z.object({ comparisons: z.array(comparisonSchema).readonly() }),
+      {
         querystring: z.object({ ids: z.string().max(2_000).describe("Two to ten, with commas.") }),
-        response: { 200: z.object({ comparisons: z.array(comparisonSchema).readonly() }) },
       },
-      serializerCompiler: asItIs,
-    },
+    ),
     async (request) => ({
       comparisons: await load.compare(
         request.query.ids
@@ -102,16 +95,7 @@ export function installLoadTests(app: ApiApp, load: LoadService): void {
   );
   app.get(
     "/api/tests/:id",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "A run: state, figures, configuration, workers",
-        tags,
-        params: testParams,
-        response: { 200: testSchema },
-      },
-      serializerCompiler: asItIs,
-    },
+    reads("A run: state, figures, configuration, workers", testSchema, { params: testParams }),
     async (request) => await load.test(runOf(request.params)),
   );
   installSeries(app, load);
@@ -125,75 +109,52 @@ function installSeries(app: ApiApp, load: LoadService): void {
   });
   app.get(
     "/api/tests/:id/metrics",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "The run by the second, and what its server said",
-        tags,
-        params: testParams,
-        querystring: page,
-        response: { 200: runMetricsSchema },
-      },
-      serializerCompiler: asItIs,
-    },
+    reads("The run by the second, and what its server said", runMetricsSchema, {
+      params: testParams,
+      querystring: page,
+    }),
     async ({ params, query: { after_ms: afterMs, limit } }) =>
       await load.metrics(runOf(params), { afterMs, limit }),
   );
   app.get(
     "/api/tests/:id/worker-metrics",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Its workers by the second",
-        tags,
+    reads(
+      "Its workers by the second",
+      z.object({ items: z.array(workerSecondSchema).readonly() }),
+      {
         params: testParams,
         querystring: page.extend({ worker_id: z.string().max(100).optional() }),
-        response: { 200: z.object({ items: z.array(workerSecondSchema).readonly() }) },
       },
-      serializerCompiler: asItIs,
-    },
+    ),
     async ({ params, query: { after_ms: afterMs, limit, worker_id: workerId } }) =>
       await load.workerMetrics(runOf(params), defined({ afterMs, limit, workerId })),
   );
   app.get(
     "/api/tests/:id/find-max-steps",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Steps of a search for the maximum, in order",
-        tags,
-        params: testParams,
-        response: { 200: z.object({ items: z.array(findMaxStepSchema).readonly() }) },
-      },
-      serializerCompiler: asItIs,
-    },
+    reads(
+      "Steps of a search for the maximum, in order",
+      z.object({ items: z.array(findMaxStepSchema).readonly() }),
+      { params: testParams },
+    ),
     async ({ params }) => await load.findMaxSteps(runOf(params)),
   );
   app.get(
     "/api/tests/:id/logs",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Its log, in order",
-        tags,
-        params: testParams,
-        querystring: z.object({
-          after: number.default(0).describe("A sequence."),
-          limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
-        }),
-        response: { 200: logPageSchema },
-      },
-      serializerCompiler: asItIs,
-    },
+    reads("Its log, in order", logPageSchema, {
+      params: testParams,
+      querystring: z.object({
+        after: number.default(0).describe("A sequence."),
+        limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
+      }),
+    }),
     async ({ params, query }) => await load.logs(runOf(params), query),
   );
   app.get(
     "/api/tests/:id/query-executions",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Records of single queries, from the lake",
-        tags,
+    reads(
+      "Records of single queries, from the lake",
+      z.object({ items: z.array(executionSchema).readonly() }),
+      {
         params: testParams,
         querystring: z.object({
           limit: z.coerce.number().int().min(1).max(1_000).default(100),
@@ -203,10 +164,8 @@ function installSeries(app: ApiApp, load: LoadService): void {
           operation: z.string().max(200).optional(),
           worker_id: z.string().max(100).optional(),
         }),
-        response: { 200: z.object({ items: z.array(executionSchema).readonly() }) },
       },
-      serializerCompiler: asItIs,
-    },
+    ),
     async ({ params, query }, reply) => {
       const { failed_only: failedOnly, worker_id: workerId, operation, ...rest } = query;
       const filter = defined({ ...rest, failedOnly, workerId, operation });
@@ -215,59 +174,30 @@ function installSeries(app: ApiApp, load: LoadService): void {
   );
   app.get(
     "/api/tests/:id/error-summary",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Errors by kind, operation and message",
-        tags,
-        params: testParams,
-        response: { 200: errorSummarySchema },
-      },
-      serializerCompiler: asItIs,
-    },
+    reads("Errors by kind, operation and message", errorSummarySchema, { params: testParams }),
     async ({ params }, reply) => await load.errorSummary(runOf(params), disconnectSignal(reply)),
   );
   app.get(
     "/api/tests/:id/final-figures",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Exact percentiles by operation, and a heat map, from the records",
-        tags,
-        params: testParams,
-        response: { 200: finalFiguresSchema },
-      },
-      serializerCompiler: asItIs,
-    },
+    reads("Exact percentiles by operation, and a heat map, from the records", finalFiguresSchema, {
+      params: testParams,
+    }),
     async ({ params }, reply) => await load.finalFigures(runOf(params), disconnectSignal(reply)),
   );
   app.get(
     "/api/tests/:id/views",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "The run by minute and by the server's cluster, from the records",
-        tags,
-        params: testParams,
-        response: { 200: loose },
-      },
-    },
+    route("read", "The run by minute and by the server's cluster, from the records", loose, {
+      params: testParams,
+    }),
     async ({ params }, reply) => ({
       ...(await load.views(runOf(params), disconnectSignal(reply))),
     }),
   );
   app.get(
     "/api/tests/:id/enrichment-status",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "What the target has told of the run's queries",
-        tags,
-        params: testParams,
-        response: { 200: enrichmentSchema },
-      },
-      serializerCompiler: asItIs,
-    },
+    reads("What the target has told of the run's queries", enrichmentSchema, {
+      params: testParams,
+    }),
     async ({ params }) => await load.enrichmentStatus(runOf(params)),
   );
 }
@@ -275,16 +205,7 @@ function installSeries(app: ApiApp, load: LoadService): void {
 function installReports(app: ApiApp, load: LoadService): void {
   app.get(
     "/api/tests/:id/report.json",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "The run's final record",
-        tags,
-        params: testParams,
-        response: { 200: runSummarySchema },
-      },
-      serializerCompiler: asItIs,
-    },
+    reads("The run's final record", runSummarySchema, { params: testParams }),
     async ({ params }) => summarizeRun(await load.report(runOf(params))),
   );
   for (const [suffix, type, format] of [
@@ -299,13 +220,9 @@ function installReports(app: ApiApp, load: LoadService): void {
     app.get(
       `/api/tests/:id/report.${suffix}`,
       {
-        config: { access: "read" },
-        schema: {
-          summary: `The run's report (${type.split(";")[0]})`,
-          tags,
+        ...route("read", `The run's report (${type.split(";")[0]})`, z.string(), {
           params: testParams,
-          response: { 200: z.string() },
-        },
+        }),
         serializerCompiler: () => String,
       },
       async (request, reply) => {

@@ -1,8 +1,7 @@
 /** Schemas of a run's figures, records and comparisons. */
 import { z } from "zod";
 import { queryKinds } from "../core/operation.ts";
-import { logLine, runUpdateFields } from "./run-update-schema.ts";
-import { loadMode, scenarioSchema, sloSchema } from "./scenario-schema.ts";
+import { logLine, runUpdateFields } from "../core/run-update-schema.ts";
 import {
   atLeast,
   count,
@@ -17,7 +16,8 @@ import {
   status,
   text,
   verdict,
-} from "./schema-parts.ts";
+} from "../core/schema-parts.ts";
+import { loadMode, scenarioSchema, sloSchema } from "./scenario-schema.ts";
 
 const objective = sloSchema
   .extend({
@@ -277,40 +277,3 @@ export const runSummarySchema = z
     warnings: list(text),
   })
   .meta({ id: "RunSummary", description: "The run's final record." });
-
-const difference = z
-  .object({
-    metric: z.enum([
-      "qps",
-      "p50",
-      "p95",
-      "p99",
-      "error_rate_pct",
-      "unserved_pct",
-      "availability_pct",
-    ]),
-    of: text.describe("An operation's name, or ALL."),
-    before: ms,
-    after: ms,
-    is_least: z.tuple([z.boolean(), z.boolean()]).readonly().describe("Before and after."),
-    change_pct: ms,
-    interval_pct: z.tuple([count, count]).readonly().nullable(),
-    p_value: ms,
-    verdict: z.enum(["better", "same", "slightly worse", "worse", "unsure"]),
-  })
-  .meta({ id: "MetricDifference" });
-
-export const comparisonSchema = z
-  .object({
-    base_run_id: text,
-    run_id: text,
-    verdict: z
-      .enum(["IMPROVEMENT", "NEUTRAL", "INCONCLUSIVE", "WARNING", "REGRESSION"])
-      .meta({ id: "ComparisonVerdict" }),
-    reasons: list(text),
-    metrics: list(difference),
-    configuration: list(
-      z.object({ path: text, before: z.unknown().optional(), after: z.unknown().optional() }),
-    ),
-  })
-  .meta({ id: "RunComparison" });

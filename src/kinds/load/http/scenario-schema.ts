@@ -1,16 +1,15 @@
 /** A load test's configuration, as the API shows it. */
 import { z } from "zod";
 import { queryKinds } from "../core/operation.ts";
+import { loadModes, sloMetrics, targetKinds } from "../core/scenario.ts";
 
 const limit = z.number().nullable();
 const texts = z.array(z.string()).readonly();
 
-export const loadMode = z
-  .enum(["CONCURRENCY", "QPS", "FIND_MAX_CONCURRENCY"])
-  .meta({ id: "LoadMode" });
+export const loadMode = z.enum(loadModes).meta({ id: "LoadMode" });
 
 export const targetSchema = z.object({
-  kind: z.enum(["postgres", "mysql", "sqlite", "duckdb", "snowflake", "http"]),
+  kind: z.enum(targetKinds),
   url: z.string().describe("Without a password."),
   password_env: z.string().nullable(),
   allowed_hosts: texts,
@@ -19,18 +18,7 @@ export const targetSchema = z.object({
 
 export const sloSchema = z.object({
   of: z.string().describe("An operation's name, a kind of query, or ALL."),
-  metric: z.enum([
-    "p50",
-    "p95",
-    "p99",
-    "p999",
-    "max",
-    "avg",
-    "error_rate_pct",
-    "qps_min",
-    "availability_pct",
-    "longest_silence",
-  ]),
+  metric: z.enum(sloMetrics),
   limit: z.number().describe("Milliseconds, percent, or operations a second."),
 });
 

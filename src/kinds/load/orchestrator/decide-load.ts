@@ -24,9 +24,9 @@ import {
   stageLoad,
 } from "../core/load-plan.ts";
 import { beginScaling, decideScaling } from "../core/qps-scaling.ts";
+import type { ControlState } from "../core/run-record.ts";
 import type { Scenario } from "../core/scenario.ts";
 import { decideShape, workersMax } from "../core/worker-targets.ts";
-import type { ControlState } from "../store/run-rows.ts";
 import { type MeasuredStep, stepIdOf } from "../store/run-series.ts";
 import type { RunChange, RunLog, RunLook } from "../store/run-store.ts";
 import { changeOf, mergeChanges, targetChangeOf } from "./change-of.ts";

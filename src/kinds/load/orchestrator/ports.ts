@@ -1,8 +1,11 @@
 /** Ports of the orchestrator. */
 import type { RunId } from "../core/ids.ts";
+import type { RunRecord } from "../core/run-record.ts";
 import type { Scenario, TargetConfig } from "../core/scenario.ts";
 import type { StatementFigures, Target } from "../core/target.ts";
 import type { RecordedPercentiles } from "../store/finalize-run.ts";
+import { queryTagOf } from "../store/result-rows.ts";
+import { passwordOf } from "./seal.ts";
 
 /** Opens the target. `password` is plain text and is not kept. */
 export type TargetFactory = (
@@ -10,6 +13,15 @@ export type TargetFactory = (
   password: string | null,
   queryTag: string,
 ) => Promise<Target>;
+
+/** The target of a run, as its statements are sent. */
+export async function openRunTarget(
+  { runId, scenario, targetSecret }: Pick<RunRecord, "runId" | "scenario" | "targetSecret">,
+  { openTarget, clusterToken }: { openTarget: TargetFactory; clusterToken: string },
+): Promise<Target> {
+  const password = passwordOf({ runId, targetSecret }, clusterToken);
+  return await openTarget(scenario.target, password, queryTagOf(runId));
+}
 
 export interface EnrichmentPoll {
   /** The share of the run's recorded queries that the server has described, from 0 to 1. */

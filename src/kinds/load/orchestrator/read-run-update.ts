@@ -7,6 +7,7 @@ import type { Store } from "../../../ground/store/index.ts";
 import { figuresOf, toMs } from "../core/figures.ts";
 import { frozenOf } from "../core/generator-bound.ts";
 import type { LoadWorkerId, RunId } from "../core/ids.ts";
+import type { RunRecord, WorkerRecord } from "../core/run-record.ts";
 import type { EnrichmentStatus } from "../core/run-state.ts";
 import { healthOf, isTerminal } from "../core/run-state.ts";
 import {
@@ -18,13 +19,7 @@ import {
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import { finalRecordIn } from "../store/final-record.ts";
 import { readLogs } from "../store/run-logs.ts";
-import {
-  type RunRecord,
-  readNow,
-  readRun,
-  readWorkers,
-  type WorkerRecord,
-} from "../store/run-rows.ts";
+import { readNow, readRun, readWorkers } from "../store/run-rows.ts";
 import { readPoll } from "../store/run-series.ts";
 import { readSnapshots, readSuperseded } from "../store/worker-series.ts";
 import type { LiveMetrics } from "./live-metrics.ts";
@@ -60,7 +55,9 @@ export async function readRunUpdate(
       poll: await readPoll(tx, runId),
       logs: await readLogs(tx, runId, afterLogSequence, logLinesMax),
       enrichmentStatus: (parent?.enrichment_status ?? null) as EnrichmentStatus | null,
-      record: isTerminal(run.status) ? finalRecordIn(parent?.figures ?? "{}") : undefined,
+      record: isTerminal(run.status)
+        ? finalRecordIn(JSON.parse(parent?.figures ?? "{}"))
+        : undefined,
     };
   });
   if (read === undefined) return undefined;
@@ -69,13 +66,7 @@ export async function readRunUpdate(
   const workers = read.workers.map((worker): RunUpdateWorker => {
     const own = newest(cached.get(worker.workerId), read.stored.get(worker.workerId), nowMs);
     return {
-      workerId: worker.workerId,
-      groupId: worker.groupId,
-      status: worker.status,
-      phase: worker.phase,
-      hostName: worker.hostName,
-      lastHeartbeatMs: worker.lastHeartbeatMs,
-      lastError: worker.lastError,
+      ...worker,
       targetConnections: run.targets[worker.workerId]?.connections ?? 0,
       snapshot: own?.snapshot,
       snapshotAtMs: own?.atMs ?? 0,
@@ -83,23 +74,14 @@ export async function readRunUpdate(
   });
   const { workload } = run.scenario;
   return {
-    runId,
-    status: run.status,
-    phase: run.phase,
+    ...run,
     nowMs,
-    startTimeMs: run.startTimeMs,
-    warmupStartTimeMs: run.warmupStartTimeMs,
-    warmupEndTimeMs: run.warmupEndTimeMs,
-    stopTimeMs: run.stopTimeMs,
-    endTimeMs: run.endTimeMs,
     warmupSeconds: workload.warmup_seconds,
     durationSeconds: workload.duration_seconds,
-    expectedWorkers: run.expectedWorkers,
     targetQps: targetQpsOf(run),
     workers,
     poll: read.poll,
     findMax: findMaxOf(run, workers, nowMs),
-    cancellationReason: run.cancellationReason,
     enrichmentStatus: read.enrichmentStatus,
     warnings: warningsOf(run, workers, nowMs),
     logs: read.logs,

@@ -13,19 +13,18 @@ import { beginEnrichment, decideEnrichment } from "../core/decide-enrichment.ts"
 import type { FinalRecord } from "../core/final-record.ts";
 import type { RunId } from "../core/ids.ts";
 import { ownStatements, statementsNotFound } from "../core/own-statements.ts";
+import type { RunRecord } from "../core/run-record.ts";
 import type { StatementFigures, Target } from "../core/target.ts";
+import { readFigures } from "../store/final-record.ts";
 import {
   type EnrichmentResult,
-  readFigures,
   replacePercentiles,
   runsToEnrich,
   writeEnrichment,
 } from "../store/finalize-run.ts";
 import { queryTagOf } from "../store/result-rows.ts";
-import type { RunRecord } from "../store/run-rows.ts";
 import type { RunStore } from "../store/run-store.ts";
-import { type RunRecords, statementsSince, type TargetFactory } from "./ports.ts";
-import { openSecret } from "./seal.ts";
+import { openRunTarget, type RunRecords, statementsSince, type TargetFactory } from "./ports.ts";
 
 export interface AftermathParts {
   readonly runs: RunStore;
@@ -91,10 +90,8 @@ export class RunAftermath {
 
   /** AM1 */
   async #enrich(run: RunRecord, signal: AbortSignal): Promise<void> {
-    const { openTarget, clusterToken } = this.#parts;
-    const { runId, scenario, targetSecret: sealed } = run;
-    const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
-    const target = await openTarget(scenario.target, password, queryTagOf(runId));
+    const { runId } = run;
+    const target = await openRunTarget(run, this.#parts);
     try {
       const mode = target.capabilities.enrichment;
       if (mode === "none") await this.#write(runId, { status: "SKIPPED" });
@@ -126,12 +123,10 @@ export class RunAftermath {
   async #nameMissing(
     { runId, scenario }: RunRecord,
     found: readonly StatementFigures[],
-    final: unknown,
+    final: FinalRecord | undefined,
   ): Promise<void> {
     const ran = new Set(
-      (final as Pick<FinalRecord, "operations"> | undefined)?.operations
-        .filter(({ ops, errors }) => ops > errors)
-        .map(({ operation }) => operation),
+      final?.operations.filter(({ ops, errors }) => ops > errors).map(({ operation }) => operation),
     );
     const texts = scenario.workload.operations
       .filter(({ name }) => ran.has(name))

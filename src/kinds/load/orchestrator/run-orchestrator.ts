@@ -11,6 +11,7 @@ import type { LeaseGrant, Store } from "../../../ground/store/index.ts";
 import { operationOf } from "../core/compile-workload.ts";
 import { type RunId, workerIdOf } from "../core/ids.ts";
 import { allowedLoad, peakConnections, plannedLoad } from "../core/load-plan.ts";
+import type { RunRecord } from "../core/run-record.ts";
 import { isTerminal } from "../core/run-state.ts";
 import { buildRunUpdate, type RunUpdate } from "../core/run-update.ts";
 import type { Scenario } from "../core/scenario.ts";
@@ -25,19 +26,17 @@ import {
 } from "../core/worker-targets.ts";
 import type { WorkerSpawner } from "../host/worker-spawner.ts";
 import { writeEnrichment } from "../store/finalize-run.ts";
-import { queryTagOf } from "../store/result-rows.ts";
 import { deleteOldRuns, findOldRuns } from "../store/run-history.ts";
 import type { PoolSource } from "../store/run-pools.ts";
-import type { RunRecord } from "../store/run-rows.ts";
 import { type RunLook, RunStore } from "../store/run-store.ts";
 import { calibrateCapacity } from "./calibrate.ts";
 import { LiveMetrics } from "./live-metrics.ts";
-import type { RunRecords, TargetFactory } from "./ports.ts";
+import { openRunTarget, type RunRecords, type TargetFactory } from "./ports.ts";
 import { readRunUpdate } from "./read-run-update.ts";
 import { RunAftermath } from "./run-aftermath.ts";
 import { runDataSql } from "./run-data-sql.ts";
 import { lookMs, RunReconciler } from "./run-reconciler.ts";
-import { openSecret, sealSecret } from "./seal.ts";
+import { passwordOf, sealSecret } from "./seal.ts";
 import { SharedUpdates } from "./shared-updates.ts";
 
 export interface RunOrchestratorOptions {
@@ -316,11 +315,9 @@ export class RunOrchestrator {
    * opened is known when it is; a target that is away is the worker's to ask again (LW13).
    */
   async #checkAllowed(run: RunRecord, signal: AbortSignal): Promise<void> {
-    const { openTarget, clusterToken, clock } = this.#options;
-    const { runId, targetSecret: sealed, scenario } = run;
-    const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
-    const target = await openTarget(scenario.target, password, queryTagOf(runId));
-    const { kind } = scenario.target;
+    const { clock } = this.#options;
+    const target = await openRunTarget(run, this.#options);
+    const { kind } = run.scenario.target;
     try {
       if (kind !== "sqlite" && kind !== "duckdb") return;
       const connect = (either: AbortSignal) => target.connect(1, either);
@@ -335,7 +332,7 @@ export class RunOrchestrator {
 
   /** RD1. One at a time: a second one would change the data under a run that has begun. */
   async #resetIfAsked(look: RunLook, signal: AbortSignal): Promise<RunLook> {
-    const { runId, targetSecret: sealed, scenario } = look.run;
+    const { runId, scenario } = look.run;
     if (!scenario.target.reset_data) return look;
     if (this.#resetting.has(runId)) {
       throw new OperatingError("conflict", "backoff", `the data of ${runId} are being reset`);
@@ -343,7 +340,7 @@ export class RunOrchestrator {
     this.#resetting.add(runId);
     try {
       const { openTarget, clusterToken } = this.#options;
-      const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
+      const password = passwordOf(look.run, clusterToken);
       await runDataSql(openTarget, scenario.target, password, "reset_sql", signal);
       // Read again, because the reset may have taken long.
       return await this.#requirePrepared(runId);

@@ -21,17 +21,16 @@ import {
 } from "../core/run-update.ts";
 import { evaluateSlos, missedSlos } from "../core/slo.ts";
 import type { WorkerSpawner } from "../host/worker-spawner.ts";
-import { finalizeRun, readFigures } from "../store/finalize-run.ts";
-import { queryTagOf } from "../store/result-rows.ts";
+import { readFigures } from "../store/final-record.ts";
+import { finalizeRun } from "../store/finalize-run.ts";
 import { readStep, writeSecond } from "../store/run-series.ts";
 import type { RunChange, RunLook, RunStore } from "../store/run-store.ts";
 import { changeOf, isEmptyChange, mergeChanges } from "./change-of.ts";
 import { decideFirstStages, decideLoad, wantsStep } from "./decide-load.ts";
 import type { LiveMetrics } from "./live-metrics.ts";
 import { LoadWindow } from "./load-window.ts";
-import type { TargetFactory } from "./ports.ts";
+import { openRunTarget, type TargetFactory } from "./ports.ts";
 import { readRunUpdate } from "./read-run-update.ts";
-import { openSecret } from "./seal.ts";
 import { ServerWatch } from "./server-watch.ts";
 import { WorkerFleet } from "./worker-fleet.ts";
 
@@ -119,20 +118,8 @@ export class RunReconciler {
     const workers = this.#fleet.factsOf(look, gone);
     if (isTerminal(run.status)) return !this.#fleet.reap(look);
     await this.#watchServer(look);
-    const actions = decideRun({
-      nowMs,
-      status: run.status,
-      phase: run.phase,
-      scenario: run.scenario,
-      startTimeMs: run.startTimeMs,
-      warmupStartTimeMs: run.warmupStartTimeMs,
-      warmupEndTimeMs: run.warmupEndTimeMs,
-      stopTimeMs: run.stopTimeMs,
-      stopReason: run.stopReason,
-      measurementAnnouncedMs: look.measurementAnnouncedMs,
-      expectedWorkers: run.expectedWorkers,
-      workers,
-    });
+    const { measurementAnnouncedMs } = look;
+    const actions = decideRun({ ...run, nowMs, measurementAnnouncedMs, workers });
     // The next look is of a run that has ended.
     if (await this.#finalize(look, actions, lease)) return false;
     const facts = await readRunUpdate(runs.store, this.#parts.live, this.runId, logsNone);
@@ -265,11 +252,10 @@ export class RunReconciler {
   async #watchServer({ run }: RunLook): Promise<void> {
     if (this.#isWatched || run.status !== "RUNNING") return;
     this.#isWatched = true;
-    const { openTarget, clusterToken, runs, lease, clock, logger } = this.#parts;
-    const { targetSecret: sealed, runId } = run;
+    const { runs, lease, clock, logger } = this.#parts;
+    const { runId } = run;
     try {
-      const password = sealed === null ? null : openSecret(sealed, clusterToken, runId);
-      const target = await openTarget(run.scenario.target, password, queryTagOf(runId));
+      const target = await openRunTarget(run, this.#parts);
       const statements = run.scenario.workload.operations.flatMap((each) => each.statements);
       const { store } = runs;
       this.#watch = new ServerWatch({ runId, target, statements, store, lease, clock, logger });

@@ -7,6 +7,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync } from "node:cry
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { randomSecret } from "../../../ground/kernel/node/system-random.ts";
 import type { RunId } from "../core/ids.ts";
+import type { RunRecord } from "../core/run-record.ts";
 
 const version = "v1";
 const tagBytes = 16;
@@ -35,6 +36,14 @@ export function openSecret(sealed: string, clusterToken: string, runId: RunId): 
   } catch {
     throw unreadable(); // SE2
   }
+}
+
+/** Null when the run's target has no password. */
+export function passwordOf(
+  { runId, targetSecret: sealed }: Pick<RunRecord, "runId" | "targetSecret">,
+  clusterToken: string,
+): string | null {
+  return sealed === null ? null : openSecret(sealed, clusterToken, runId);
 }
 
 function keyOf(clusterToken: string): Buffer {

@@ -7,6 +7,7 @@ import { checkScenarioSql, isFileKind } from "../core/check-target-sql.ts";
 import { compareRuns, type RunComparison } from "../core/compare-runs.ts";
 import type { RunId } from "../core/ids.ts";
 import type { RunReport } from "../core/report/run-report.ts";
+import type { RunRecord } from "../core/run-record.ts";
 import type { EnrichmentStatus } from "../core/run-state.ts";
 import type { RunUpdate } from "../core/run-update.ts";
 import type { Scenario } from "../core/scenario.ts";
@@ -18,12 +19,12 @@ import { readRunViews } from "../executions/run-views.ts";
 import type { TargetFactory } from "../orchestrator/ports.ts";
 import { runDataSql } from "../orchestrator/run-data-sql.ts";
 import type { RunOrchestrator } from "../orchestrator/run-orchestrator.ts";
-import { openSecret } from "../orchestrator/seal.ts";
-import { readFigures } from "../store/finalize-run.ts";
+import { passwordOf } from "../orchestrator/seal.ts";
+import { readFigures } from "../store/final-record.ts";
 import { listRuns, type RunFilter } from "../store/run-history.ts";
 import { readLogs } from "../store/run-logs.ts";
 import type { PoolSource } from "../store/run-pools.ts";
-import { type RunRecord, readRun } from "../store/run-rows.ts";
+import { readRun } from "../store/run-rows.ts";
 import { filePathOf } from "../targets/parse-file-url.ts";
 import type { TargetFiles } from "../targets/target-files.ts";
 import { withSettings, withTarget } from "../templates/change-template.ts";
@@ -113,11 +114,12 @@ export class LoadService {
   /** AS3 */
   async rerun(runId: RunId): Promise<RunId> {
     const { orchestrator, clusterToken } = this.#options;
-    const { scenario, testName, targetSecret } = await this.#run(runId);
+    const run = await this.#run(runId);
+    const { scenario, testName } = run;
     this.#checkPlace(scenario);
     const { password_env: variable } = scenario.target;
     if (variable !== null) checkPasswordEnv(variable, this.#options.passwordEnvs);
-    const password = targetSecret === null ? null : openSecret(targetSecret, clusterToken, runId);
+    const password = passwordOf(run, clusterToken);
     return await this.#options.asLeader(() =>
       orchestrator.prepareRun({ scenario, testName, password, pools: { kind: "run", runId } }),
     );

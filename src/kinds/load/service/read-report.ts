@@ -72,7 +72,7 @@ async function readSeconds({ db }: Tx, runId: RunId): Promise<readonly ReportSec
     .orderBy("timestamp_ms")
     .execute();
   return rows.map((row, at) => {
-    const response = decode(row.interval_response);
+    const response = Histogram.read(row.interval_response);
     const before = rows[at - 1];
     // Counts start again with each phase.
     const earlier = before?.phase === row.phase ? before.error_count : 0;
@@ -90,10 +90,6 @@ async function readSeconds({ db }: Tx, runId: RunId): Promise<readonly ReportSec
       response,
     };
   });
-}
-
-function decode(text: string): Histogram {
-  return (text === "" ? undefined : Histogram.decode(text)) ?? new Histogram();
 }
 
 async function readSteps({ db }: Tx, runId: RunId) {

@@ -10,10 +10,10 @@ import { type FinalRecord, finalRecordOf, type RecordFacts } from "../core/final
 import type { FindMaxResult } from "../core/find-max.ts";
 import { finalResult } from "../core/find-max-run.ts";
 import type { RunId } from "../core/ids.ts";
-import type { LatencySummary } from "../core/latency.ts";
-import { latenciesOf } from "../core/latency.ts";
+import { type LatencySummary, latenciesOf, latencyNames } from "../core/latency.ts";
+import type { RunRecord } from "../core/run-record.ts";
 import { isTerminal } from "../core/run-state.ts";
-import { type RunRecord, readWorkers } from "./run-rows.ts";
+import { readWorkers } from "./run-rows.ts";
 import { readSeries, readWorkerSeconds, type StoredSeries } from "./worker-series.ts";
 
 /** The facts of a run's record at `nowMs`. */
@@ -69,17 +69,23 @@ export function measuredSecondsOf(
 }
 
 /** Undefined when the run has not ended, or ended under an earlier version. */
-export async function readFinalRecord({ db }: Tx, runId: RunId): Promise<FinalRecord | undefined> {
+async function readFinalRecord(tx: Tx, runId: RunId): Promise<FinalRecord | undefined> {
+  return finalRecordIn(await readFigures(tx, runId));
+}
+
+/** The figures of a run that have no column. */
+export async function readFigures({ db }: Tx, runId: RunId): Promise<StoredFigures> {
   const row = await db
     .selectFrom("test_results")
     .select("figures")
     .where("test_id", "=", runId)
     .executeTakeFirst();
-  return finalRecordIn(row?.figures ?? "{}");
+  return JSON.parse(row?.figures ?? "{}") as StoredFigures;
 }
 
-export function finalRecordIn(figures: string): FinalRecord | undefined {
-  const { final } = JSON.parse(figures) as { readonly final?: FinalRecord };
+export type StoredFigures = Readonly<Record<string, unknown>> & { readonly final?: FinalRecord };
+
+export function finalRecordIn({ final }: StoredFigures): FinalRecord | undefined {
   if (final === undefined) return undefined;
   // A record of an earlier version lacks these fields.
   const { resent_requests = null, generator_frozen_ms = null, skipped_arrivals = null } = final;
@@ -101,35 +107,21 @@ async function olderPercentiles(
 ): Promise<ReadonlyMap<string, LatencySummary> | undefined> {
   const row = await db
     .selectFrom("test_results")
-    .select([
-      "p50_latency_ms",
-      "p90_latency_ms",
-      "p95_latency_ms",
-      "p99_latency_ms",
-      "p999_latency_ms",
-      "avg_latency_ms",
-      "min_latency_ms",
-      "max_latency_ms",
-    ])
+    .select(latencyNames)
     .where("test_id", "=", runId)
     .executeTakeFirst();
   return row === undefined ? undefined : new Map([["ALL", row]]);
 }
 
 export async function writeFinalRecord(
-  { db }: Tx,
+  tx: Tx,
   runId: RunId,
   record: FinalRecord,
   more: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  const { figures } = await db
-    .selectFrom("test_results")
-    .select("figures")
-    .where("test_id", "=", runId)
-    .executeTakeFirstOrThrow();
-  const before = JSON.parse(figures) as Record<string, unknown>;
+  const before = await readFigures(tx, runId);
   const { slos } = record;
-  await db
+  await tx.db
     .updateTable("test_results")
     .set({
       total_operations: record.total_operations,

@@ -6,16 +6,18 @@ import { figuresOf, slowestWorker } from "../core/figures.ts";
 import { type FinalRecord, finalRecordOf } from "../core/final-record.ts";
 import type { RunId } from "../core/ids.ts";
 import { type LatencySummary, latenciesOf } from "../core/latency.ts";
+import type { RunRecord } from "../core/run-record.ts";
 import type { EnrichmentStatus, RunStatus } from "../core/run-state.ts";
 import {
   findMaxResultOf,
   measuredSecondsOf,
+  readFigures,
   readRecordFacts,
   writeFinalRecord,
 } from "./final-record.ts";
 import { settleLostArrivals } from "./lost-arrivals.ts";
 import { figureColumns } from "./result-rows.ts";
-import { type RunRecord, readNow, readRun, readWorkers } from "./run-rows.ts";
+import { readNow, readRun, readWorkers } from "./run-rows.ts";
 import { applyChange, type RunChange, type RunLog } from "./run-store.ts";
 import { readSeries, type StoredSeries } from "./worker-series.ts";
 
@@ -133,16 +135,6 @@ async function writeChildren(
   }
 }
 
-/** The figures of a run that have no column. */
-export async function readFigures({ db }: Tx, runId: RunId): Promise<Record<string, unknown>> {
-  const row = await db
-    .selectFrom("test_results")
-    .select("figures")
-    .where("test_id", "=", runId)
-    .executeTakeFirst();
-  return JSON.parse(row?.figures ?? "{}") as Record<string, unknown>;
-}
-
 /** Adds to the run's figures. */
 export async function addFigures(
   store: Store,
@@ -201,9 +193,7 @@ async function writeOnlyChild({ db }: Tx, runId: RunId, record: FinalRecord): Pr
   if (only === undefined || others.length > 0) return false;
   await db
     .updateTable("test_results")
-    .set({
-      ...latenciesOf(record),
-    })
+    .set(latenciesOf(record))
     .where("test_id", "=", only.test_id)
     .execute();
   return true;
@@ -224,16 +214,10 @@ export async function writeEnrichment(
   result: EnrichmentResult,
   lease: LeaseGrant,
 ): Promise<void> {
-  await store.catalogTransaction(async ({ db }) => {
+  await store.catalogTransaction(async (tx) => {
     const { status, ratio, error, overhead, statements } = result;
-    const row = await db
-      .selectFrom("test_results")
-      .select("figures")
-      .where("test_id", "=", runId)
-      .executeTakeFirst();
-    if (row === undefined) return;
-    const figures = statements && JSON.stringify({ ...JSON.parse(row.figures), statements });
-    await db
+    const figures = statements && JSON.stringify({ ...(await readFigures(tx, runId)), statements });
+    await tx.db
       .updateTable("test_results")
       .set({
         enrichment_status: status,

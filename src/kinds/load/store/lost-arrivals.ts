@@ -6,9 +6,10 @@
 import type { Tx } from "../../../ground/store/index.ts";
 import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import { lostArrivals, type ToldRate } from "../core/lost-arrivals.ts";
+import type { RunRecord } from "../core/run-record.ts";
 import { decodeEvent } from "./control-event-codec.ts";
 import { measuredSecondsOf } from "./final-record.ts";
-import { type RunRecord, readWorkers } from "./run-rows.ts";
+import { readWorkers } from "./run-rows.ts";
 import { addUnserved, lastFiguresMs } from "./worker-series.ts";
 
 /** Workers ask for events once a second: this is how late they hear of one on average. */

@@ -8,12 +8,9 @@ import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import { summaryOf } from "../core/latency.ts";
 import type { WorkerStatus } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
-import type { LoadTables } from "../core/tables.ts";
 import type { WorkerIdentity } from "../core/worker-control.ts";
 import type { SeriesSnapshot } from "../core/worker-snapshot.ts";
 import { readRun } from "./run-rows.ts";
-
-type ResultRow = LoadTables["test_results"];
 
 export interface NewResult {
   readonly testId: string;
@@ -68,25 +65,8 @@ export async function updateChild(
     .execute();
 }
 
-type FigureColumns = Pick<
-  ResultRow,
-  | "total_operations"
-  | "read_operations"
-  | "write_operations"
-  | "failed_operations"
-  | "unserved"
-  | "p50_latency_ms"
-  | "p90_latency_ms"
-  | "p95_latency_ms"
-  | "p99_latency_ms"
-  | "p999_latency_ms"
-  | "avg_latency_ms"
-  | "min_latency_ms"
-  | "max_latency_ms"
->;
-
 /** Of one worker. */
-export function figureColumns(figures: Figures): FigureColumns {
+export function figureColumns(figures: Figures) {
   return {
     total_operations: figures.ops,
     read_operations: figures.reads,

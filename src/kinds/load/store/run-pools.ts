@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import type { Tx } from "../../../ground/store/index.ts";
 import type { RunId } from "../core/ids.ts";
 import type { ParameterValue } from "../core/operation.ts";
+import { chunksOf } from "../templates/store/value-pools.ts";
 
 /** Where a new run's pools come from. */
 export type PoolSource =
@@ -11,8 +12,6 @@ export type PoolSource =
   | { readonly kind: "template"; readonly templateId: string }
   /** A run that is repeated. */
   | { readonly kind: "run"; readonly runId: RunId };
-
-const chunkValues = 2_000;
 
 export async function writeRunPools({ db }: Tx, runId: RunId, source: PoolSource): Promise<void> {
   switch (source.kind) {
@@ -28,15 +27,10 @@ export async function writeRunPools({ db }: Tx, runId: RunId, source: PoolSource
       return;
     case "values":
       for (const [pool, values] of Object.entries(source.pools)) {
-        for (let from = 0; from < values.length; from += chunkValues) {
+        for (const chunk of chunksOf(pool, values)) {
           await db
             .insertInto("run_value_pools")
-            .values({
-              run_id: runId,
-              pool,
-              chunk: from / chunkValues,
-              pool_values: JSON.stringify(values.slice(from, from + chunkValues)),
-            })
+            .values({ run_id: runId, ...chunk })
             .execute();
         }
       }

@@ -6,64 +6,16 @@
 import { sql } from "kysely";
 import { assert } from "../../../ground/kernel/errors.ts";
 import type { Tx } from "../../../ground/store/index.ts";
-import type { Targets } from "../core/control-events.ts";
 import type { FindMaxProgress } from "../core/find-max-run.ts";
-import type { GuardrailState } from "../core/guardrails.ts";
 import type { LoadWorkerId, RunId } from "../core/ids.ts";
-import type { ScalingState } from "../core/qps-scaling.ts";
+import type { ControlState, RunRecord, WorkerRecord } from "../core/run-record.ts";
 import type { RunPhase, RunStatus, StopReason, WorkerStatus } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
 import type { LoadTables } from "../core/tables.ts";
 import { verdictDefaults } from "../core/verdict.ts";
 import { decodeTargets } from "./control-event-codec.ts";
 
-/** What the orchestrator keeps between its looks, besides the search for a maximum. */
-export interface ControlState {
-  readonly guardrails: GuardrailState;
-  /** The share of the planned load that guardrails left. */
-  readonly loadShare: number;
-  readonly scaling: ScalingState | null;
-  /** The last stage that was sent to workers. */
-  readonly stage?: number;
-}
-
-export interface RunRecord {
-  readonly runId: RunId;
-  readonly testName: string;
-  readonly templateId: string | null;
-  readonly scenario: Scenario;
-  readonly targetSecret: string | null;
-  readonly status: RunStatus;
-  readonly phase: RunPhase;
-  readonly startTimeMs: number | null;
-  readonly warmupStartTimeMs: number | null;
-  readonly warmupEndTimeMs: number | null;
-  readonly stopTimeMs: number | null;
-  readonly endTimeMs: number | null;
-  readonly expectedWorkers: number;
-  readonly targets: Targets;
-  readonly findMax: FindMaxProgress | null;
-  readonly control: ControlState | null;
-  readonly stopReason: StopReason | null;
-  readonly cancellationReason: string | null;
-  readonly createdAtMs: number;
-}
-
-export interface WorkerRecord {
-  readonly workerId: LoadWorkerId;
-  readonly groupId: number;
-  readonly testId: string;
-  readonly hostName: string;
-  readonly processId: number;
-  readonly status: WorkerStatus;
-  readonly phase: RunPhase;
-  readonly targetConnections: number;
-  readonly activeConnections: number;
-  readonly lastHeartbeatMs: number;
-  readonly lastError: string | null;
-}
-
-export async function readNow({ db }: Tx): Promise<number> {
+export async function readNow({ db }: Pick<Tx, "db">): Promise<number> {
   const found = await sql<{ now: number }>`SELECT now_ms() AS now`.execute(db);
   const now = found.rows[0]?.now;
   assert(now !== undefined, "now_ms() gives one row");

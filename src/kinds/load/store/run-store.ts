@@ -6,6 +6,7 @@ import type { LeaseGrant, Store, Tx } from "../../../ground/store/index.ts";
 import type { ControlEvent, Targets } from "../core/control-events.ts";
 import type { FindMaxProgress } from "../core/find-max-run.ts";
 import { groupOf, type LoadWorkerId, type RunId } from "../core/ids.ts";
+import type { ControlState, RunRecord, WorkerRecord } from "../core/run-record.ts";
 import type { RunPhase, RunStatus, StopReason } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
 import type { LogLine } from "../core/worker-control.ts";
@@ -13,14 +14,7 @@ import { decodeEvent, encodeEvent, encodeTargets } from "./control-event-codec.t
 import { insertParent } from "./result-rows.ts";
 import { appendLogs } from "./run-logs.ts";
 import { type PoolSource, writeRunPools } from "./run-pools.ts";
-import {
-  type ControlState,
-  type RunRecord,
-  readNow,
-  readRun,
-  readWorkers,
-  type WorkerRecord,
-} from "./run-rows.ts";
+import { readNow, readRun, readWorkers } from "./run-rows.ts";
 import { insertStep, type JudgedStep } from "./run-series.ts";
 
 export interface NewRun {

@@ -115,16 +115,7 @@ export class StoreWorkerControl implements WorkerControl {
       .where("name", "=", this.#leaseName)
       .executeTakeFirst();
     return {
-      runId,
-      status: run.status,
-      phase: run.phase,
-      scenario: run.scenario,
-      targetSecret: run.targetSecret,
-      targets: run.targets,
-      startTimeMs: run.startTimeMs,
-      warmupStartTimeMs: run.warmupStartTimeMs,
-      warmupEndTimeMs: run.warmupEndTimeMs,
-      stopTimeMs: run.stopTimeMs,
+      ...run,
       leaseLapsedMs: lease === undefined ? 0 : Math.max(0, nowMs - lease.expires_at_ms),
       nowMs,
     };

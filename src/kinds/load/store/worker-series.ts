@@ -148,7 +148,7 @@ export async function addUnserved(
   const found = series.find((each) => each.workerId === workerId && each.operation === name);
   const key = { operation: name, kind, phase: "MEASUREMENT", step: 0 } as const;
   const before = found ?? { ...key, ...empty, unserved: 0, censored: none };
-  const told = Histogram.decode(before.censored) ?? new Histogram();
+  const told = Histogram.read(before.censored);
   await putSeries(
     tx,
     { run_id: runId, worker_id: workerId, sequence: sequenceLast },
@@ -362,7 +362,7 @@ export async function readStepSeconds(
       atMs: row.timestamp_ms,
       connections: row.active_connections,
       qps: row.qps,
-      response: Histogram.decode(response ?? "") ?? new Histogram(),
+      response: Histogram.read(response ?? ""),
       isLate: generatorBoundReason(health) !== null,
     };
   });

@@ -3,6 +3,7 @@
  * and those that an operator named with `--allow-target-file`. Whoever starts a run acts as
  * Capstan's user otherwise, on every file of that user. Rules: FT1 to FT5.
  */
+import "../core/error-codes.ts";
 import { lstatSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";

@@ -3,6 +3,7 @@
  */
 import { z } from "zod";
 import { queryKinds } from "../core/operation.ts";
+import { loadModes, sloMetrics, targetKinds, workloadPresets } from "../core/scenario.ts";
 import { verdictDefaults } from "../core/verdict.ts";
 import {
   above,
@@ -21,7 +22,6 @@ import {
 import { isScaledText, scaledForm } from "./scaled.ts";
 import { parseSloText } from "./slo-text.ts";
 
-const targetKinds = ["postgres", "mysql", "sqlite", "duckdb", "snowflake", "http"] as const;
 const sqlMax = 64 * 1024;
 const daySeconds = 86_400;
 
@@ -145,15 +145,8 @@ const operationSchema = fields({
 });
 
 export const workloadSchema = fields({
-  load_mode: oneOf("CONCURRENCY", "QPS", "FIND_MAX_CONCURRENCY").optional(),
-  preset: oneOf(
-    "READ_ONLY",
-    "WRITE_ONLY",
-    "READ_HEAVY",
-    "WRITE_HEAVY",
-    "MIXED",
-    "CUSTOM",
-  ).optional(),
+  load_mode: oneOf(...loadModes).optional(),
+  preset: oneOf(...workloadPresets).optional(),
   concurrent_connections: limit(whole(1, 100_000)),
   target_qps: limit(above(0)),
   arrivals: oneOf("uniform", "poisson").default("poisson"),
@@ -218,18 +211,7 @@ export const verdictSchema = fields({
 
 const sloFields = fields({
   of: text(60).default("ALL"),
-  metric: oneOf(
-    "p50",
-    "p95",
-    "p99",
-    "p999",
-    "max",
-    "avg",
-    "error_rate_pct",
-    "qps_min",
-    "availability_pct",
-    "longest_silence",
-  ),
+  metric: oneOf(...sloMetrics),
   limit: decimal(0),
 });
 const sloSchema = z.unknown().transform((value, context) => {

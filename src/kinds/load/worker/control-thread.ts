@@ -4,6 +4,7 @@
  * it measures.
  */
 
+import "../core/error-codes.ts";
 import { silentLogger } from "../../../ground/kernel/logger.ts";
 import { realClock as clock } from "../../../ground/kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../../ground/kernel/node/system-random.ts";

@@ -5,8 +5,9 @@ import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { eventually } from "../../../ground/kernel/testing/eventually.ts";
+import type { LivePost } from "../core/worker-snapshot.ts";
 import { testRun } from "../testing/ids.ts";
-import { type LivePost, LivePoster } from "./live-poster.ts";
+import { LivePoster } from "./live-poster.ts";
 
 const body = { test_id: "t", worker_id: "worker-0", phase: "WARMUP", metrics: {} };
 

@@ -8,20 +8,7 @@ import { Agent, request as requestHttp } from "node:http";
 import { request as requestHttps, Agent as TlsAgent } from "node:https";
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import type { RunId } from "../core/ids.ts";
-import type { RunPhase, WorkerStatus } from "../core/run-state.ts";
-import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
-
-/** The body of `POST /api/runs/{run_id}/metrics/live`. */
-export interface LivePost {
-  readonly test_id: string;
-  readonly worker_id: string;
-  readonly worker_group_id: number;
-  readonly worker_group_count: number;
-  readonly phase: RunPhase;
-  readonly status: WorkerStatus;
-  readonly target_connections: number;
-  readonly metrics: WorkerSnapshot;
-}
+import type { LivePost } from "../core/worker-snapshot.ts";
 
 export interface LivePosterOptions {
   readonly coordinatorUrl: string;

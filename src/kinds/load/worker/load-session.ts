@@ -16,7 +16,11 @@ import type { Scenario } from "../core/scenario.ts";
 import { type MeasuredPhase, SeriesBook } from "../core/series-book.ts";
 import type { OperationFailure, Target } from "../core/target.ts";
 import type { WorkerIdentity } from "../core/worker-control.ts";
-import type { ProcessHealth, WorkerSnapshot } from "../core/worker-snapshot.ts";
+import {
+  identityFields,
+  type ProcessHealth,
+  type WorkerSnapshot,
+} from "../core/worker-snapshot.ts";
 import type { Workload } from "../core/workload.ts";
 import { type Executed, LoadGenerator } from "../generator/load-generator.ts";
 import { UnsettledOperations } from "./unsettled-operations.ts";
@@ -179,9 +183,7 @@ export class LoadSession {
     this.#book.setPending(this.#generator.pending());
     return {
       run_id: identity.runId,
-      test_id: identity.testId,
-      worker_id: identity.workerId,
-      worker_group_id: identity.groupId,
+      ...identityFields(identity),
       sequence: this.#sequence,
       status,
       phase,

@@ -13,13 +13,12 @@ import type { WorkerEnd } from "../core/load-worker-state.ts";
 import type { RunPhase } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
 import type { RunView } from "../core/worker-control.ts";
-import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
+import type { LivePost, WorkerSnapshot } from "../core/worker-snapshot.ts";
 import type { Executed } from "../generator/load-generator.ts";
 import { testRun, testWorker } from "../testing/ids.ts";
 import { MemoryControl } from "../testing/memory-control.ts";
 import { QueueTarget } from "../testing/queue-target.ts";
 import { scenarioOf } from "../testing/scenario.ts";
-import type { LivePost } from "./live-poster.ts";
 import { LoadWorker } from "./load-worker.ts";
 
 const meterOf = (cpuPercent: number) => ({

@@ -18,10 +18,14 @@ import type {
 import type { ParameterValue } from "../core/operation.ts";
 import type { Target } from "../core/target.ts";
 import type { RunView, WorkerControl, WorkerIdentity } from "../core/worker-control.ts";
-import { emptySnapshot, type WorkerSnapshot } from "../core/worker-snapshot.ts";
+import {
+  emptySnapshot,
+  identityFields,
+  type LivePost,
+  type WorkerSnapshot,
+} from "../core/worker-snapshot.ts";
 import type { ExecutionSource } from "../executions/execution-rows.ts";
 import type { Executed } from "../generator/load-generator.ts";
-import type { LivePost } from "./live-poster.ts";
 import { LoadSession, type ProcessMeter } from "./load-session.ts";
 import { WorkerLog } from "./worker-log.ts";
 
@@ -274,9 +278,7 @@ export class LoadWorker {
     const bound = generatorBoundReason(latest.health);
     if (bound !== null && status === "RUNNING") this.#log.trouble(bound, "generator");
     this.#deps.live({
-      test_id: identity.testId,
-      worker_id: identity.workerId,
-      worker_group_id: identity.groupId,
+      ...identityFields(identity),
       worker_group_count: identity.groupCount,
       phase,
       status,

@@ -3,6 +3,7 @@
  * outlives the coordinator: what ends it is `LoadWorker`'s to decide, or a signal.
  */
 
+import "../core/error-codes.ts";
 import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -24,7 +25,7 @@ import { type LoadWorkerId, parseRunId, type RunId } from "../core/ids.ts";
 import type { WorkerEnd } from "../core/load-worker-state.ts";
 import { ExecutionRecorder } from "../executions/execution-recorder.ts";
 import { startThreadSink } from "../executions/thread-sink.ts";
-import { openSecret } from "../orchestrator/seal.ts";
+import { passwordOf } from "../orchestrator/seal.ts";
 import { queryTagOf } from "../store/result-rows.ts";
 import { openTarget } from "../targets/open-target.ts";
 import { createTargetFiles } from "../targets/target-files.ts";
@@ -99,11 +100,11 @@ export async function runLoadWorker(options: LoadWorkerOptions): Promise<WorkerE
       processId: process.pid,
     },
     control,
-    openTarget: async ({ scenario, targetSecret }) => {
-      const password = targetSecret === null ? null : openSecret(targetSecret, clusterToken, runId);
+    openTarget: async (view) => {
+      const { scenario } = view;
       const { kind } = scenario.target;
       if (kind === "duckdb" || kind === "sqlite") guard?.start();
-      return await openTarget(scenario.target, password, clock, {
+      return await openTarget(scenario.target, passwordOf(view, clusterToken), clock, {
         tag: queryTagOf(runId),
         files,
         ...(workerBytes === undefined ? {} : { workerBytes }),

@@ -7,11 +7,10 @@ export {
 export { decideReplacementRefusal, type NamedColumn } from "./decide-replacement.ts";
 export { dueAtMs, effectiveLagMs, freshAtMs } from "./due-time.ts";
 export { type GraphNode, TableGraph } from "./graph.ts";
-export { type LagPoint, type LagRecord, type LagWindow, lagOverTime } from "./lag-over-time.ts";
+export { type LagPoint, lagOverTime } from "./lag-over-time.ts";
 export type {
   DynamicTable,
   RefreshAction,
-  RefreshClaim,
   RefreshCost,
   RefreshMode,
   RefreshRecord,

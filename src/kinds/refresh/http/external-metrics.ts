@@ -4,19 +4,16 @@
  * `metrics-api` trigger). Routes and access checks are elsewhere. Rules: AP30 to AP32.
  */
 import { assert } from "../../../ground/kernel/errors.ts";
+import type { RefreshGauges } from "../refresh-metrics.ts";
 
-export interface RefreshLoad {
-  /** Refreshes that are claimed or can be claimed, and parts that no worker has taken. */
-  readonly pendingRefreshCount: number;
-  /** Parts of refreshes that are not done. */
-  readonly pendingPartCount: number;
-  /** Refreshes that no worker could begin now, by what they wait for. */
-  readonly blockedCounts: Readonly<Record<string, number>>;
-  /** The age of the oldest refresh that can be claimed; 0 without one. */
-  readonly refreshBacklogSeconds: number;
-  /** Undefined when nothing was refreshed lately. */
-  readonly refreshDurationP95Seconds: number | undefined;
-}
+export type RefreshLoad = Pick<
+  RefreshGauges,
+  | "pendingRefreshCount"
+  | "pendingPartCount"
+  | "blockedCounts"
+  | "refreshBacklogSeconds"
+  | "refreshDurationP95Seconds"
+>;
 
 export type ExternalMetricName = keyof RefreshLoadBody;
 

@@ -4,7 +4,12 @@ import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { timeoutMsMax } from "../../../data/statements/index.ts";
 import type { ApiApp } from "../../../ground/http/index.ts";
-import { disconnectSignal, nameQuery, pageQuerySchema } from "../../../ground/http/index.ts";
+import {
+  disconnectSignal,
+  nameQuery,
+  pageQuerySchema,
+  routeUnder,
+} from "../../../ground/http/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import {
@@ -17,7 +22,7 @@ import {
 } from "./table-schemas.ts";
 import type { TablesPort, TableVerb } from "./tables-port.ts";
 
-const tags = ["tables"];
+const route = routeUnder("tables");
 const nameParams = z.object({
   name: z.string().describe("As statements name it: orders, sales.orders."),
 });
@@ -27,15 +32,12 @@ const hourMs = 3_600_000;
 export function installTables(app: ApiApp, tables: TablesPort, prng: Prng): void {
   app.get(
     "/api/v1/tables",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Tables of the lake, plain and dynamic, with their columns and sizes",
-        tags,
-        querystring: pageQuerySchema,
-        response: { 200: tablesPageSchema },
-      },
-    },
+    route(
+      "read",
+      "Tables of the lake, plain and dynamic, with their columns and sizes",
+      tablesPageSchema,
+      { querystring: pageQuerySchema },
+    ),
     async (request) => {
       const { snapshot, items } = await tables.list();
       return { snapshot, ...pageOf(items, request.query) };
@@ -44,15 +46,7 @@ export function installTables(app: ApiApp, tables: TablesPort, prng: Prng): void
 
   app.get(
     "/api/v1/tables/:name",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "One table of the lake",
-        tags,
-        params: nameParams,
-        response: { 200: tableSchema },
-      },
-    },
+    route("read", "One table of the lake", tableSchema, { params: nameParams }),
     async (request) => {
       const { items } = await tables.list();
       const found = items.find(({ name }) => name === request.params.name);
@@ -64,14 +58,15 @@ export function installTables(app: ApiApp, tables: TablesPort, prng: Prng): void
   app.get(
     "/api/v1/tables/:name/rows",
     {
-      config: { access: "read" },
-      schema: {
-        summary: "Some rows of a table, in no order, as /api/v1/sql sends them",
-        tags,
-        params: nameParams,
-        querystring: z.object({ limit: z.coerce.number().int().min(1).max(1000).default(100) }),
-        response: { 200: z.string().describe("application/x-ndjson, as of /api/v1/sql.") },
-      },
+      ...route(
+        "read",
+        "Some rows of a table, in no order, as /api/v1/sql sends them",
+        z.string().describe("application/x-ndjson, as of /api/v1/sql."),
+        {
+          params: nameParams,
+          querystring: z.object({ limit: z.coerce.number().int().min(1).max(1000).default(100) }),
+        },
+      ),
       serializerCompiler: () => (value) => JSON.stringify(value),
     },
     async (request, reply) => {
@@ -92,15 +87,12 @@ export function installTables(app: ApiApp, tables: TablesPort, prng: Prng): void
 function installDynamicTables(app: ApiApp, tables: TablesPort, prng: Prng): void {
   app.get(
     "/api/v1/dynamic-tables",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Dynamic tables: status, lag and target, mode and why, last refresh, next",
-        tags,
-        querystring: pageQuerySchema,
-        response: { 200: dynamicTablesPageSchema },
-      },
-    },
+    route(
+      "read",
+      "Dynamic tables: status, lag and target, mode and why, last refresh, next",
+      dynamicTablesPageSchema,
+      { querystring: pageQuerySchema },
+    ),
     async (request) => {
       const { nowMs, items } = await tables.listDynamic();
       return { now_ms: nowMs, ...pageOf(items, request.query) };
@@ -109,15 +101,12 @@ function installDynamicTables(app: ApiApp, tables: TablesPort, prng: Prng): void
 
   app.get(
     "/api/v1/dynamic-tables/:name",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "One dynamic table, with its definition, columns and size",
-        tags,
-        params: nameParams,
-        response: { 200: dynamicTableDetailSchema },
-      },
-    },
+    route(
+      "read",
+      "One dynamic table, with its definition, columns and size",
+      dynamicTableDetailSchema,
+      { params: nameParams },
+    ),
     async (request) => {
       const found = await tables.getDynamic(request.params.name);
       if (found === undefined) throw unknownDynamicTable(request.params.name);
@@ -127,18 +116,12 @@ function installDynamicTables(app: ApiApp, tables: TablesPort, prng: Prng): void
 
   app.get(
     "/api/v1/dynamic-tables/:name/history",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "Its refreshes, the newest first",
-        tags,
-        params: nameParams,
-        querystring: pageQuerySchema.extend({
-          page_token: z.coerce.number().int().min(1).optional(),
-        }),
-        response: { 200: historyPageSchema },
-      },
-    },
+    route("read", "Its refreshes, the newest first", historyPageSchema, {
+      params: nameParams,
+      querystring: pageQuerySchema.extend({
+        page_token: z.coerce.number().int().min(1).optional(),
+      }),
+    }),
     async (request) => {
       const { limit, page_token: before } = request.query;
       const items = await tables.history(request.params.name, { limit, before });
@@ -151,23 +134,17 @@ function installDynamicTables(app: ApiApp, tables: TablesPort, prng: Prng): void
 
   app.get(
     "/api/v1/dynamic-tables/:name/lag",
-    {
-      config: { access: "read" },
-      schema: {
-        summary: "How old its contents were over time, from its refreshes",
-        tags,
-        params: nameParams,
-        querystring: z.object({
-          window_ms: z.coerce
-            .number()
-            .int()
-            .min(1_000)
-            .max(30 * 24 * hourMs)
-            .default(hourMs),
-        }),
-        response: { 200: lagSchema },
-      },
-    },
+    route("read", "How old its contents were over time, from its refreshes", lagSchema, {
+      params: nameParams,
+      querystring: z.object({
+        window_ms: z.coerce
+          .number()
+          .int()
+          .min(1_000)
+          .max(30 * 24 * hourMs)
+          .default(hourMs),
+      }),
+    }),
     async (request) => {
       const found = await tables.lag(request.params.name, request.query.window_ms);
       if (found === undefined) throw unknownDynamicTable(request.params.name);
@@ -181,22 +158,18 @@ function installDynamicTables(app: ApiApp, tables: TablesPort, prng: Prng): void
   ] as const) {
     app.post(
       `/api/v1/dynamic-tables/:name/${verb}`,
-      {
-        config: { access: "operate" },
-        schema: { summary, tags, params: nameParams, response: { 200: done } },
-      },
+      route("operate", summary, done, { params: nameParams }),
       async (request, reply) => await change(request.params.name, verb, reply),
     );
   }
 
   app.post(
     "/api/v1/dynamic-tables/:name/refresh",
-    {
-      config: { access: "operate" },
-      schema: {
-        summary:
-          "Refresh it now; with wait=true the answer comes when it is fresh, or says why not",
-        tags,
+    route(
+      "operate",
+      "Refresh it now; with wait=true the answer comes when it is fresh, or says why not",
+      done,
+      {
         params: nameParams,
         querystring: z.object({
           wait: z.enum(["true", "false"]).default("false"),
@@ -208,9 +181,8 @@ function installDynamicTables(app: ApiApp, tables: TablesPort, prng: Prng): void
             .optional()
             .describe("How long the answer may wait; 60,000 unless given."),
         }),
-        response: { 200: done },
       },
-    },
+    ),
     async (request, reply) => {
       const verb = request.query.wait === "true" ? "refreshed" : "refresh";
       return await change(request.params.name, verb, reply, request.query.timeout_ms);
@@ -219,15 +191,7 @@ function installDynamicTables(app: ApiApp, tables: TablesPort, prng: Prng): void
 
   app.delete(
     "/api/v1/dynamic-tables/:name",
-    {
-      config: { access: "operate" },
-      schema: {
-        summary: "Drop it; refused while others read it",
-        tags,
-        params: nameParams,
-        response: { 200: done },
-      },
-    },
+    route("operate", "Drop it; refused while others read it", done, { params: nameParams }),
     async (request, reply) => await change(request.params.name, "drop", reply),
   );
 

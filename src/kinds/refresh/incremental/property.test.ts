@@ -1,6 +1,7 @@
 /**
  * Incremental equals full, for `CAPSTAN_INCREMENTAL_CASES` (600) random schemas, definitions and
- * changes from the seed `CAPSTAN_INCREMENTAL_SEED` on. A failing case is shrunk and printed.
+ * changes from the seed `CAPSTAN_INCREMENTAL_SEED` on. A failing case is shrunk and printed. Run
+ * 6,000 cases after a change of the planner.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

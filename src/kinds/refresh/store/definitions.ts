@@ -13,7 +13,6 @@ import {
   decideReplacementRefusal,
   formatTableName,
   type NamedColumn,
-  type RefreshMode,
   type TargetLag,
 } from "../core/index.ts";
 import { pinNeeded, type SnapshotPins, unpinSources } from "./needed-snapshots.ts";
@@ -32,20 +31,21 @@ import {
   type SourceColumns,
 } from "./table-rows.ts";
 
-export interface TableDefinition {
-  /** The table's id in the lake. */
-  readonly tableId: TableId;
-  readonly schema: string;
-  readonly name: string;
-  readonly definition: string;
-  readonly targetLag: TargetLag;
-  readonly modeWish: "AUTO" | RefreshMode;
-  readonly mode: RefreshMode;
-  readonly modeReason: string;
-  /** Its functions are volatile, so it is refreshed even when its sources have not changed. */
-  readonly isVolatile: boolean;
-  /** The tables that it reads, without duplicates. */
-  readonly sources: readonly TableId[];
+/** `tableId` is the table's id in the lake; `sources` are without duplicates. */
+export interface TableDefinition
+  extends Pick<
+    DynamicTable,
+    | "tableId"
+    | "schema"
+    | "name"
+    | "definition"
+    | "targetLag"
+    | "modeWish"
+    | "mode"
+    | "modeReason"
+    | "isVolatile"
+    | "sources"
+  > {
   /**
    * The columns that the definition knows of each source, in their order. Absent for all columns.
    */

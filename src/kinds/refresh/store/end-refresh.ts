@@ -87,10 +87,7 @@ export async function finishRefresh(
     target_snapshot: next,
     failures_in_a_row: 0,
     last_error: null,
-    last_refresh_state: "SUCCEEDED",
-    last_refresh_action: reached.action,
-    last_refresh_at_ms: entry.ended_at_ms,
-    ...noParts,
+    ...ended("SUCCEEDED", entry.ended_at_ms, reached.action),
     ...(reached.action === "NO_DATA" ? {} : await expectedTimes(tx, row.dynamic_table)),
   });
   await recordVersion(tx, row.table_id, target_snapshot, reached.snapshot);
@@ -135,10 +132,7 @@ export async function failRefresh(
     retry_changed_at_ms: nowMs + changedMs(failures, settings),
     missing_path: failure.missingPath ?? null,
     last_error: reason,
-    last_refresh_state: "FAILED",
-    last_refresh_action: null,
-    last_refresh_at_ms: nowMs,
-    ...noParts,
+    ...ended("FAILED", nowMs),
   });
   const tableId = row.table_id as TableId;
   if (failure.isPermanent) {
@@ -210,10 +204,7 @@ export async function loseRefresh(
     .execute();
   await tx.update("dynamic_tables", row.dynamic_table, {
     last_error: `worker_lost: ${why}`,
-    last_refresh_state: "FAILED",
-    last_refresh_action: null,
-    last_refresh_at_ms: nowMs,
-    ...noParts,
+    ...ended("FAILED", nowMs),
   });
   if (losses < settings.lossesMax && !isStopped(row)) return;
   const many = losses === 1 ? "a worker was lost" : `${losses} workers in a row were lost`;
@@ -242,15 +233,24 @@ export async function returnRefresh(
   await endClaim(tx, claim);
   // A logged change, so that waiting workers are poked.
   await tx.update("dynamic_tables", row.dynamic_table, {
-    last_refresh_state: "CANCELLED",
-    last_refresh_action: null,
-    last_refresh_at_ms: await tx.nowMs(),
-    ...noParts,
+    ...ended("CANCELLED", await tx.nowMs()),
   });
 }
 
-/** No parts are under way. */
-const noParts = { part_count: 0, part_done_count: 0 } as const;
+/** The columns of a table whose refresh has just ended. No parts are under way. */
+function ended(
+  state: DynamicTableRow["last_refresh_state"],
+  atMs: number,
+  action: DynamicTableRow["last_refresh_action"] = null,
+) {
+  return {
+    last_refresh_state: state,
+    last_refresh_action: action,
+    last_refresh_at_ms: atMs,
+    part_count: 0,
+    part_done_count: 0,
+  };
+}
 
 /** Ends the claim, and with it its subtasks. */
 async function endClaim({ db }: CatalogTx, { dynamic_table, token }: HeldClaim): Promise<void> {

@@ -1,6 +1,6 @@
 /** The events, effects and snapshots of a `WorkBoard`. */
 import type { Admission } from "../../../cluster/core/index.ts";
-import type { ErrorCode } from "../../../kernel/errors.ts";
+import type { ErrorCode, ErrorDetails } from "../../../kernel/errors.ts";
 import type { Incarnation, QueryId, WorkerId } from "../../../kernel/ids.ts";
 import type { WorkAttempt, WorkKey, WorkReport, WorkSpec } from "./messages.ts";
 import type { WorkEffect, WorkEvent, WorkLimits, WorkState } from "./work.ts";
@@ -53,13 +53,13 @@ export type BoardEffect =
     })
   /** Every work item of the query was committed. */
   | { readonly kind: "queryDone"; readonly queryId: QueryId }
-  | {
+  | ({
       readonly kind: "queryFailed";
       readonly queryId: QueryId;
       /** An `ErrorCode`, or a code of a worker of another version. */
       readonly code: string;
       readonly message: string;
-    }
+    } & ErrorDetails)
   | {
       readonly kind: "queryCancelled";
       readonly queryId: QueryId;

@@ -11,7 +11,7 @@
  *
  * WC28 to WC30 and QU54 hold here.
  */
-import { AssertionError, type ErrorCode, unreachable } from "../../../kernel/errors.ts";
+import { AssertionError, detailsOf, type ErrorCode, unreachable } from "../../../kernel/errors.ts";
 import {
   type Artifact,
   keyOf,
@@ -131,7 +131,9 @@ function stepQueued(held: HeldWithoutArtifact, event: HeldEvent): Step {
 function stepExecuting(held: HeldWithoutArtifact, event: HeldEvent): Step {
   switch (event.kind) {
     case "executed": {
-      const ready: HeldWork = { ...held, state: "ready", artifact: event.artifact };
+      // The spool bounds what it keeps in memory, and this would keep the bytes beside it.
+      const { content: _, ...artifact } = event.artifact;
+      const ready: HeldWork = { ...held, state: "ready", artifact };
       return [
         ready,
         [{ kind: "keepArtifact", id: held.id, acked: false }, offered(held, event.artifact)],
@@ -145,7 +147,7 @@ function stepExecuting(held: HeldWithoutArtifact, event: HeldEvent): Step {
     }
     case "executionFailed": {
       const { code, message, retryable } = event;
-      return [gone(held), [failed(held, code, message, retryable)]];
+      return [gone(held), [failed(held, { code, message, retryable, ...detailsOf(event) })]];
     }
     case "assignedAgain":
       return [held, [accepted(held)]];
@@ -185,7 +187,6 @@ function stepAborting(held: HeldWithoutArtifact, event: HeldEvent): Step {
 function stepProduced(held: HeldWithArtifact, event: HeldEvent): Step {
   const { id } = held;
   const deleteArtifact: HeldEffect = { kind: "deleteArtifact", id };
-  const code: ErrorCode = "artifact_lost";
   switch (event.kind) {
     case "ack":
       if (held.state === "acked") return [held, untouched];
@@ -196,13 +197,13 @@ function stepProduced(held: HeldWithArtifact, event: HeldEvent): Step {
       return [gone(held), [deleteArtifact]];
     case "expired": {
       if (held.state === "acked") return [gone(held), [deleteArtifact]];
-      const why = "the artifact expired before it was fetched";
-      return [gone(held), [deleteArtifact, failed(held, code, why, true)]]; // WC30
+      const message = "the artifact expired before it was fetched";
+      return [gone(held), [deleteArtifact, lost(held, message)]]; // WC30
     }
     case "evicted": {
       if (held.state === "acked") return [gone(held), [deleteArtifact]];
-      const why = "the artifact was evicted before it was fetched: the worker's disk is full";
-      return [gone(held), [deleteArtifact, failed(held, code, why, true)]]; // WC30
+      const message = "the artifact was evicted before it was fetched: the worker's disk is full";
+      return [gone(held), [deleteArtifact, lost(held, message)]]; // WC30
     }
     case "start":
     case "executed":
@@ -233,9 +234,14 @@ function offered({ session, work, attempt }: Held, artifact: Artifact): HeldEffe
   return { kind: "report", session, report };
 }
 
-function failed(held: Held, code: string, message: string, retryable: boolean): HeldEffect {
+function lost(held: Held, message: string): HeldEffect {
+  const code: ErrorCode = "artifact_lost";
+  return failed(held, { code, message, retryable: true });
+}
+
+function failed(held: Held, failure: WorkFailure): HeldEffect {
   const { session, work, attempt } = held;
   const key = keyOf(work);
-  const report: WorkReport = { kind: "workFailed", key, attempt, code, message, retryable };
+  const report: WorkReport = { kind: "workFailed", key, attempt, ...failure };
   return { kind: "report", session, report };
 }

@@ -8,7 +8,7 @@ export type {
   WorkReport,
   WorkSpec,
 } from "./messages.ts";
-export { answerBytesMax, keyOf, workKeyText, workLogFields } from "./messages.ts";
+export { answerBytesMax, contentBytesMax, keyOf, workKeyText, workLogFields } from "./messages.ts";
 export { affinityScore, hashText } from "./rendezvous.ts";
 export { defaultBoardLimits, WorkBoard } from "./work-board.ts";
 export type { LedgerEffect, LedgerEvent, LedgerLimits } from "./work-ledger.ts";

@@ -4,6 +4,7 @@
  * times, even to the same worker, and a report of an earlier attempt must not count for the current
  * one.
  */
+import type { ErrorDetails } from "../../../kernel/errors.ts";
 import type { LeafId, QueryId, WorkerId, WorkId } from "../../../kernel/ids.ts";
 import type { LogFields } from "../../../kernel/logger.ts";
 
@@ -36,7 +37,15 @@ export interface Artifact {
   readonly minTs: number | undefined;
   readonly maxTs: number | undefined;
   readonly schemaVersion: number;
+  /**
+   * The artifact's bytes, at most `contentBytesMax` of them, so that they need not be fetched.
+   * Whoever takes them verifies them all the same. Only a report carries them.
+   */
+  readonly content?: Uint8Array | undefined;
 }
+
+/** The limit of an artifact whose bytes travel with its report: what HTTP/2 sends at once. */
+export const contentBytesMax = 65_536;
 
 /** The limit of a small answer: as large as a work's body, and a quarter of a frame. */
 export const answerBytesMax = 1_000_000;
@@ -66,7 +75,7 @@ export type WorkReport = WorkAttempt &
     | ({ readonly kind: "workFailed" } & WorkFailure)
   );
 
-export interface WorkFailure {
+export interface WorkFailure extends ErrorDetails {
   /** An `ErrorCode`, as text because the other side may have another version. */
   readonly code: string;
   readonly message: string;

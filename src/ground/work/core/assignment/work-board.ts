@@ -8,7 +8,7 @@
  * wait, retry after a time, or remember a query that has ended.
  */
 import type { Admission } from "../../../cluster/core/index.ts";
-import { assert, unreachable } from "../../../kernel/errors.ts";
+import { assert, detailsOf, unreachable } from "../../../kernel/errors.ts";
 import type { Incarnation, QueryId, WorkerId } from "../../../kernel/ids.ts";
 import type {
   BoardCounts,
@@ -293,7 +293,7 @@ export class WorkBoard {
       if (query.uncommitted === 0) this.#endQuery(query, { kind: "queryDone", queryId });
     } else if (work.state === "failed") {
       const { code, message } = work;
-      this.#endQuery(query, { kind: "queryFailed", queryId, code, message });
+      this.#endQuery(query, { kind: "queryFailed", queryId, code, message, ...detailsOf(work) });
     }
   }
 

@@ -13,7 +13,13 @@
  * What it refuses to do: choose a worker (that is `WorkBoard`), know the time, or know what work
  * means.
  */
-import { AssertionError, type ErrorCode, unreachable } from "../../../kernel/errors.ts";
+import {
+  AssertionError,
+  detailsOf,
+  type ErrorCode,
+  type ErrorDetails,
+  unreachable,
+} from "../../../kernel/errors.ts";
 import type { Incarnation, WorkerId } from "../../../kernel/ids.ts";
 import type { WorkReport, WorkSpec } from "./messages.ts";
 import { type Artifact, keyOf, type WorkAttempt, type WorkCommand } from "./messages.ts";
@@ -72,7 +78,7 @@ export interface CommittedWork {
   readonly attempt: number;
   readonly workerId: WorkerId;
 }
-export interface FailedWork {
+export interface FailedWork extends ErrorDetails {
   readonly state: "failed";
   readonly spec: WorkSpec;
   /** An `ErrorCode`, as text because a worker of another version may have named it. */
@@ -350,7 +356,10 @@ function attemptFailed(
   limits: WorkLimits,
 ): Step {
   const { code, message } = event;
-  if (!event.retryable) return [{ state: "failed", spec: work.spec, code, message }, effects];
+  if (!event.retryable) {
+    const { spec } = work;
+    return [{ state: "failed", spec, code, message, ...detailsOf(event) }, effects];
+  }
   return requeue(avoiding(work), "work_failed", message, effects, limits, code);
 }
 

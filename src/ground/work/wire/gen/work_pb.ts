@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file work.proto.
  */
 export const file_work: GenFile = /*@__PURE__*/
-  fileDesc("Cgp3b3JrLnByb3RvEg9jYXBzdGFuLndvcmsudjEi7gEKC1dvcmtDb21tYW5kEiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0SMgoLYXNzaWduX3dvcmsYAyABKAsyGy5jYXBzdGFuLndvcmsudjEuQXNzaWduV29ya0gAEjIKC2NhbmNlbF93b3JrGAQgASgLMhsuY2Fwc3Rhbi53b3JrLnYxLkNhbmNlbFdvcmtIABI0CgxhY2tfYXJ0aWZhY3QYBSABKAsyHC5jYXBzdGFuLndvcmsudjEuQWNrQXJ0aWZhY3RIAEIJCgdjb21tYW5kIrwCCgpXb3JrUmVwb3J0EiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0SNgoNd29ya19hY2NlcHRlZBgDIAEoCzIdLmNhcHN0YW4ud29yay52MS5Xb3JrQWNjZXB0ZWRIABI2Cg13b3JrX3JlamVjdGVkGAQgASgLMh0uY2Fwc3Rhbi53b3JrLnYxLldvcmtSZWplY3RlZEgAEi8KCndvcmtfcmVhZHkYBSABKAsyGS5jYXBzdGFuLndvcmsudjEuQXJ0aWZhY3RIABIyCgt3b3JrX2ZhaWxlZBgGIAEoCzIbLmNhcHN0YW4ud29yay52MS5Xb3JrRmFpbGVkSAASFwoNd29ya19hbnN3ZXJlZBgHIAEoDEgAQggKBnJlcG9ydCI9CgdXb3JrS2V5EhAKCHF1ZXJ5X2lkGAEgASgJEg8KB2xlYWZfaWQYAiABKAkSDwoHd29ya19pZBgDIAEoCSI+CgpBc3NpZ25Xb3JrEgwKBGtpbmQYASABKAkSDAoEYm9keRgCIAEoCRIUCgxhZmZpbml0eV9rZXkYAyABKAkiDAoKQ2FuY2VsV29yayINCgtBY2tBcnRpZmFjdCIOCgxXb3JrQWNjZXB0ZWQiPQoMV29ya1JlamVjdGVkEi0KBnJlYXNvbhgBIAEoDjIdLmNhcHN0YW4ud29yay52MS5SZWplY3RSZWFzb24iPgoKV29ya0ZhaWxlZBIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoJcmV0cnlhYmxlGAMgASgIItwBCghBcnRpZmFjdBIPCgd3b3JrX2lkGAEgASgJEhQKDGFydGlmYWN0X3VybBgCIAEoCRIbChNhcnRpZmFjdF9zaXplX2J5dGVzGAMgASgEEhkKEWFydGlmYWN0X2NoZWNrc3VtGAQgASgJEhEKCXJvd19jb3VudBgFIAEoBBITCgZtaW5fdHMYBiABKBJIAIgBARITCgZtYXhfdHMYByABKBJIAYgBARIeChZwYXJxdWV0X3NjaGVtYV92ZXJzaW9uGAggASgNQgkKB19taW5fdHNCCQoHX21heF90cyqIAQoMUmVqZWN0UmVhc29uEh0KGVJFSkVDVF9SRUFTT05fVU5TUEVDSUZJRUQQABIaChZSRUpFQ1RfUkVBU09OX0RSQUlOSU5HEAESHwobUkVKRUNUX1JFQVNPTl9OT1RfQUNDRVBUSU5HEAISHAoYUkVKRUNUX1JFQVNPTl9RVUVVRV9GVUxMEANiBnByb3RvMw");
+  fileDesc("Cgp3b3JrLnByb3RvEg9jYXBzdGFuLndvcmsudjEi7gEKC1dvcmtDb21tYW5kEiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0SMgoLYXNzaWduX3dvcmsYAyABKAsyGy5jYXBzdGFuLndvcmsudjEuQXNzaWduV29ya0gAEjIKC2NhbmNlbF93b3JrGAQgASgLMhsuY2Fwc3Rhbi53b3JrLnYxLkNhbmNlbFdvcmtIABI0CgxhY2tfYXJ0aWZhY3QYBSABKAsyHC5jYXBzdGFuLndvcmsudjEuQWNrQXJ0aWZhY3RIAEIJCgdjb21tYW5kIrwCCgpXb3JrUmVwb3J0EiUKA2tleRgBIAEoCzIYLmNhcHN0YW4ud29yay52MS5Xb3JrS2V5Eg8KB2F0dGVtcHQYAiABKA0SNgoNd29ya19hY2NlcHRlZBgDIAEoCzIdLmNhcHN0YW4ud29yay52MS5Xb3JrQWNjZXB0ZWRIABI2Cg13b3JrX3JlamVjdGVkGAQgASgLMh0uY2Fwc3Rhbi53b3JrLnYxLldvcmtSZWplY3RlZEgAEi8KCndvcmtfcmVhZHkYBSABKAsyGS5jYXBzdGFuLndvcmsudjEuQXJ0aWZhY3RIABIyCgt3b3JrX2ZhaWxlZBgGIAEoCzIbLmNhcHN0YW4ud29yay52MS5Xb3JrRmFpbGVkSAASFwoNd29ya19hbnN3ZXJlZBgHIAEoDEgAQggKBnJlcG9ydCI9CgdXb3JrS2V5EhAKCHF1ZXJ5X2lkGAEgASgJEg8KB2xlYWZfaWQYAiABKAkSDwoHd29ya19pZBgDIAEoCSI+CgpBc3NpZ25Xb3JrEgwKBGtpbmQYASABKAkSDAoEYm9keRgCIAEoCRIUCgxhZmZpbml0eV9rZXkYAyABKAkiDAoKQ2FuY2VsV29yayINCgtBY2tBcnRpZmFjdCIOCgxXb3JrQWNjZXB0ZWQiPQoMV29ya1JlamVjdGVkEi0KBnJlYXNvbhgBIAEoDjIdLmNhcHN0YW4ud29yay52MS5SZWplY3RSZWFzb24ijQEKCldvcmtGYWlsZWQSDAoEY29kZRgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCBIMCgRoaW50GAQgASgJEg4KBm51bWJlchgFIAEoDRIvCghwb3NpdGlvbhgGIAEoCzIdLmNhcHN0YW4ud29yay52MS5UZXh0UG9zaXRpb24iLAoMVGV4dFBvc2l0aW9uEgwKBGxpbmUYASABKA0SDgoGY29sdW1uGAIgASgNIv4BCghBcnRpZmFjdBIPCgd3b3JrX2lkGAEgASgJEhQKDGFydGlmYWN0X3VybBgCIAEoCRIbChNhcnRpZmFjdF9zaXplX2J5dGVzGAMgASgEEhkKEWFydGlmYWN0X2NoZWNrc3VtGAQgASgJEhEKCXJvd19jb3VudBgFIAEoBBITCgZtaW5fdHMYBiABKBJIAIgBARITCgZtYXhfdHMYByABKBJIAYgBARIeChZwYXJxdWV0X3NjaGVtYV92ZXJzaW9uGAggASgNEhQKB2NvbnRlbnQYCSABKAxIAogBAUIJCgdfbWluX3RzQgkKB19tYXhfdHNCCgoIX2NvbnRlbnQqiAEKDFJlamVjdFJlYXNvbhIdChlSRUpFQ1RfUkVBU09OX1VOU1BFQ0lGSUVEEAASGgoWUkVKRUNUX1JFQVNPTl9EUkFJTklORxABEh8KG1JFSkVDVF9SRUFTT05fTk9UX0FDQ0VQVElORxACEhwKGFJFSkVDVF9SRUFTT05fUVVFVUVfRlVMTBADYgZwcm90bzM");
 
 /**
  * Controller to worker.
@@ -252,6 +252,23 @@ export type WorkFailed = Message<"capstan.work.v1.WorkFailed"> & {
    * @generated from field: bool retryable = 3;
    */
   retryable: boolean;
+
+  /**
+   * The details of an error: src/ground/kernel/errors.ts.
+   *
+   * @generated from field: string hint = 4;
+   */
+  hint: string;
+
+  /**
+   * @generated from field: uint32 number = 5;
+   */
+  number: number;
+
+  /**
+   * @generated from field: capstan.work.v1.TextPosition position = 6;
+   */
+  position?: TextPosition | undefined;
 };
 
 /**
@@ -260,6 +277,30 @@ export type WorkFailed = Message<"capstan.work.v1.WorkFailed"> & {
  */
 export const WorkFailedSchema: GenMessage<WorkFailed> = /*@__PURE__*/
   messageDesc(file_work, 8);
+
+/**
+ * Lines and columns count from 1.
+ *
+ * @generated from message capstan.work.v1.TextPosition
+ */
+export type TextPosition = Message<"capstan.work.v1.TextPosition"> & {
+  /**
+   * @generated from field: uint32 line = 1;
+   */
+  line: number;
+
+  /**
+   * @generated from field: uint32 column = 2;
+   */
+  column: number;
+};
+
+/**
+ * Describes the message capstan.work.v1.TextPosition.
+ * Use `create(TextPositionSchema)` to create a new message.
+ */
+export const TextPositionSchema: GenMessage<TextPosition> = /*@__PURE__*/
+  messageDesc(file_work, 9);
 
 /**
  * The artifact contract of interactive-queries.md, field by field.
@@ -306,6 +347,13 @@ export type Artifact = Message<"capstan.work.v1.Artifact"> & {
    * @generated from field: uint32 parquet_schema_version = 8;
    */
   parquetSchemaVersion: number;
+
+  /**
+   * The artifact's bytes, where they are few: then nothing has to be fetched. They are verified like fetched ones.
+   *
+   * @generated from field: optional bytes content = 9;
+   */
+  content?: Uint8Array | undefined;
 };
 
 /**
@@ -313,7 +361,7 @@ export type Artifact = Message<"capstan.work.v1.Artifact"> & {
  * Use `create(ArtifactSchema)` to create a new message.
  */
 export const ArtifactSchema: GenMessage<Artifact> = /*@__PURE__*/
-  messageDesc(file_work, 9);
+  messageDesc(file_work, 10);
 
 /**
  * @generated from enum capstan.work.v1.RejectReason

@@ -72,16 +72,10 @@ export function decideShardCount(
 }
 
 function blocksOf(segments: readonly SegmentInfo[], blockMs: number): Map<number, SegmentInfo[]> {
-  const blocks = new Map<number, SegmentInfo[]>();
-  for (const info of segments) {
-    const start = Math.floor(info.minTs / blockMs) * blockMs;
-    // A segment that was cut with another block length is left as it is.
-    if (info.maxTs >= start + blockMs) continue;
-    const members = blocks.get(start);
-    if (members === undefined) blocks.set(start, [info]);
-    else members.push(info);
-  }
-  return blocks;
+  const startOf = ({ minTs }: SegmentInfo): number => Math.floor(minTs / blockMs) * blockMs;
+  // A segment that was cut with another block length is left as it is.
+  const whole = segments.filter((info) => info.maxTs < startOf(info) + blockMs);
+  return Map.groupBy(whole, startOf);
 }
 
 function isWorthIt(

@@ -1,4 +1,6 @@
 /** Metrics as they are written and kept. Pure. */
+import "./error-codes.ts";
+
 export type {
   HeadStats,
   ImportOptions,

@@ -1,4 +1,5 @@
 /** The compaction thread: a merge computes for seconds, and nothing else should wait for it. */
+import "../core/error-codes.ts";
 import { messageOf } from "../../../../ground/kernel/errors.ts";
 import { createSystemPrng } from "../../../../ground/kernel/node/system-random.ts";
 import { servePeer } from "../../../../ground/threads/index.ts";

@@ -8,6 +8,7 @@
  * no longer knows, samples exist twice, and readers merge them.
  */
 
+import "../core/error-codes.ts";
 import { join } from "node:path";
 import { getHeapStatistics } from "node:v8";
 import { backoffMs } from "../../../../ground/kernel/backoff.ts";

@@ -1,4 +1,5 @@
 /** Reads and checks the file of `--scrape-config` before anything starts. */
+import "../core/error-codes.ts";
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";

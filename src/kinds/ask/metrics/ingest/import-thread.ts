@@ -1,6 +1,7 @@
 /**
  * The thread of one import: reading gigabytes of text must delay neither the process nor the head.
  */
+import "../core/error-codes.ts";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { servePeer } from "../../../../ground/threads/index.ts";
 import { MalformedInput } from "../core/ingest/malformed.ts";

@@ -2,6 +2,7 @@
  * The thread that owns the head: it decodes writes, scrapes, appends, seals, and serves slices to
  * workers. The process's main thread only transfers buffers.
  */
+import "../core/error-codes.ts";
 import type { Logger } from "../../../../ground/kernel/logger.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
 import { createSystemPrng } from "../../../../ground/kernel/node/system-random.ts";

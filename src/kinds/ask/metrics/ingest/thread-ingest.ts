@@ -1,4 +1,5 @@
 /** The process's end of the ingest thread: sends requests, and answers what the thread asks. */
+import "../core/error-codes.ts";
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { assert, messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../../ground/kernel/logger.ts";

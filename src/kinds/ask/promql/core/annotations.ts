@@ -9,7 +9,7 @@
 import { formatUtc } from "./civil-time.ts";
 import { formatGeneral, formatRounded } from "./go-format.ts";
 import { compareText } from "./labels.ts";
-import type { Annotation, AnnotationSink, CallPlace } from "./model.ts";
+import type { Annotation, CallPlace } from "./model.ts";
 import { quoteText } from "./print/quote.ts";
 
 export interface Note {
@@ -20,7 +20,11 @@ export interface Note {
 export type HistogramOperation = "addition" | "subtraction" | "aggregation";
 export type SampleType = "float" | "histogram";
 
-export function annotate(sink: AnnotationSink, note: Note, place: CallPlace): void {
+export function annotate<Place>(
+  sink: Pick<AnnotationSet<Place>, "add">,
+  note: Note,
+  place: Place,
+): void {
   sink.add(note.level, note.message, place);
 }
 

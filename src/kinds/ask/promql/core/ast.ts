@@ -94,7 +94,8 @@ export interface Call extends Node {
   readonly name: string;
   readonly args: readonly Expr[];
 }
-export type AggregateOp =
+/** Computes one value from the floats of a group. */
+export type FloatAggregation =
   | "sum"
   | "avg"
   | "count"
@@ -102,13 +103,10 @@ export type AggregateOp =
   | "max"
   | "group"
   | "stddev"
-  | "stdvar"
-  | "topk"
-  | "bottomk"
-  | "count_values"
-  | "quantile"
-  | "limitk"
-  | "limit_ratio";
+  | "stdvar";
+/** Keeps whole samples of a group. */
+export type SelectOp = "topk" | "bottomk" | "limitk" | "limit_ratio";
+export type AggregateOp = FloatAggregation | SelectOp | "count_values" | "quantile";
 export interface Aggregate extends Node {
   readonly kind: "aggregate";
   readonly op: AggregateOp;
@@ -128,25 +126,11 @@ export interface Paren extends Node {
   readonly kind: "paren";
   readonly expr: Expr;
 }
-export type BinaryOp =
-  | "+"
-  | "-"
-  | "*"
-  | "/"
-  | "%"
-  | "^"
-  | "atan2"
-  | "=="
-  | "!="
-  | ">"
-  | "<"
-  | ">="
-  | "<="
-  | "and"
-  | "or"
-  | "unless"
-  | "</"
-  | ">/";
+export type ArithmeticOp = "+" | "-" | "*" | "/" | "%" | "^" | "atan2";
+export type ComparisonOp = "==" | "!=" | ">" | "<" | ">=" | "<=";
+export type SetOp = "and" | "or" | "unless";
+export type TrimOp = "</" | ">/";
+export type BinaryOp = ArithmeticOp | ComparisonOp | SetOp | TrimOp;
 /** How the two sides of a vector operation are matched. */
 export interface VectorMatching {
   readonly card: "one-to-one" | "many-to-one" | "one-to-many" | "many-to-many";

@@ -1,6 +1,7 @@
 /** Durations as text, and the values of duration expressions. */
 import type { DurationExpr } from "./ast.ts";
 import { PromqlError } from "./engine-types.ts";
+import { compute } from "./eval/float-operators.ts";
 import { quoteText } from "./print/quote.ts";
 
 /** In the order they are written in, from the largest to the smallest. */
@@ -122,27 +123,12 @@ function evaluateBinary(
   duration: DurationExpr & { readonly kind: "durationBinary" },
   context: DurationContext,
 ): number {
+  const { op } = duration;
   const left = evaluate(duration.left, context);
   const right = evaluate(duration.right, context);
-  switch (duration.op) {
-    case "+":
-      return left + right;
-    case "-":
-      return left - right;
-    case "*":
-      return left * right;
-    case "^":
-      // One to the power of NaN or infinity is 1 in Go and NaN in JavaScript.
-      return left === 1 || (left === -1 && !Number.isFinite(right) && !Number.isNaN(right))
-        ? 1
-        : left ** right;
-    case "/":
-      if (right === 0) throw refusal(duration, "division by zero");
-      return left / right;
-    case "%":
-      if (right === 0) throw refusal(duration, "modulo by zero");
-      return left % right;
-  }
+  if (op === "/" && right === 0) throw refusal(duration, "division by zero");
+  if (op === "%" && right === 0) throw refusal(duration, "modulo by zero");
+  return compute(op, left, right);
 }
 
 /** Prometheus gives the position as two offsets here, not as line and column. */

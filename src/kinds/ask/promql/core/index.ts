@@ -1,8 +1,8 @@
 /** The language: parse, check, plan to leaves, evaluate. Pure. */
 export { AnnotationSet } from "./annotations.ts";
 export type { Expr, ValueType } from "./ast.ts";
+export { compileRegex } from "./compile-regex.ts";
 export {
-  type DurationContext,
   formatDuration,
   parseDuration,
 } from "./durations.ts";
@@ -15,7 +15,6 @@ export {
   type QueryResult,
 } from "./engine-types.ts";
 export { evaluatePlan } from "./eval/evaluate-plan.ts";
-export type { EvalContext, ExecNode } from "./eval/exec-node.ts";
 export { formatAnnotation } from "./eval/format-annotation.ts";
 export { mergeLeafResults } from "./eval/merge-leaf-results.ts";
 export {
@@ -24,9 +23,8 @@ export {
   stepBytes,
   unboundedMemory,
 } from "./held-memory.ts";
-export { type Bucket, populatedBuckets } from "./histogram/bucket-walk.ts";
+export { populatedBuckets } from "./histogram/bucket-walk.ts";
 export {
-  type DecodedHistogram,
   decodeHistogram,
   encodeHistogram,
 } from "./histogram/codec.ts";
@@ -40,25 +38,19 @@ export { reduceResolution } from "./histogram/scale.ts";
 export { withStoredHint } from "./histogram/stored-hint.ts";
 export { histogramFault } from "./histogram/validate.ts";
 export { compareLabels, compareText, Labels, metricNameLabel } from "./labels.ts";
-export { executeLeaf, type LeafLimits } from "./leaf/execute-leaf.ts";
-export { type LeafTimeRange, leafTimeRange } from "./leaf/leaf-time-range.ts";
+export { executeLeaf } from "./leaf/execute-leaf.ts";
+export { leafTimeRange } from "./leaf/leaf-time-range.ts";
 export { compileMatchers, matcherSetKey } from "./leaf/matchers.ts";
 export type {
   BaseExpr,
-  LeafAggregate,
   LeafAnnotation,
-  LeafCall,
-  LeafOutput,
   LeafResult,
   LeafStats,
   Matcher,
   PartialGroup,
-  PartialOp,
 } from "./leaf.ts";
 export {
   type Annotation,
-  type AnnotationSink,
-  type CallPlace,
   type Grid,
   instantGrid,
   type Position,
@@ -77,10 +69,9 @@ export {
   type SeriesDescription,
 } from "./parse/series-description.ts";
 export { typeOf } from "./parse/type-of.ts";
-export { type ExplainedLeaf, type ExplainedPlan, explainPlan } from "./plan/explain-plan.ts";
+export { explainPlan } from "./plan/explain-plan.ts";
 export { planQuery } from "./plan/plan-query.ts";
 export { astToJson } from "./print/ast-to-json.ts";
 export { formatExpr } from "./print/format-expr.ts";
 export { printExpr } from "./print/print-expr.ts";
-export { compileRegex, type TextMatcher } from "./regex/compile-regex.ts";
 export { selectorsOf } from "./selectors-of.ts";

@@ -36,6 +36,15 @@ export function placeShards(
   }));
 }
 
+/** The one shard of a rehearsal. Every worker and each of its threads has its turn. */
+export function placeRehearsal(
+  rehearsal: number,
+  workers: readonly WorkerId[],
+): readonly PlacedShard[] {
+  const worker = workers[rehearsal % Math.max(1, workers.length)];
+  return [{ affinityKey: `rehearsal ${rehearsal}`, worker }];
+}
+
 /** Shard 1 of 4 begins where shard 2 of 8 does, and has its key. */
 function keyAt(base: string, place: number): string {
   return `${base}/${place}`;

@@ -9,7 +9,7 @@ import { type Matcher, matcherSetKey, metricNameLabel } from "../../promql/core/
 import type { PlacedShard } from "./place-shards.ts";
 import type { LeafScope, TimeRange } from "./scope-leaf.ts";
 import { segmentsOfShard } from "./shards.ts";
-import { encodeWork, type HeadScope, promqlWorkKind } from "./work-body.ts";
+import { encodeWork, type HeadScope, promqlRehearsalKind, promqlWorkKind } from "./work-body.ts";
 
 /** A work, and the place of its result. */
 export interface PlannedWork {
@@ -38,6 +38,8 @@ export interface WorkPlanInput {
   readonly shardCount: number;
   readonly samplesMax: number;
   readonly labelBytesMax: number;
+  /** Whether it only runs code: then works that have nothing to read are works, too. */
+  readonly isRehearsal?: boolean;
   /** Returns the worker of each shard of a metric. */
   readonly place: (base: string, shardCount: number) => readonly PlacedShard[];
 }
@@ -54,7 +56,7 @@ export function planWorks(input: WorkPlanInput): WorkPlan {
           queryId: input.queryId,
           leafId: `l${leaf}` as LeafId,
           workId: `${span}.${shard}${suffix}` as WorkId,
-          kind: promqlWorkKind,
+          kind: input.isRehearsal === true ? promqlRehearsalKind : promqlWorkKind,
           body,
           affinityKey: placed.affinityKey,
           preferred: placed.worker,
@@ -74,7 +76,7 @@ interface LeafWorkText {
 }
 
 function worksOfLeaf(
-  { shardCount, samplesMax, labelBytesMax, place }: WorkPlanInput,
+  { shardCount, samplesMax, labelBytesMax, place, isRehearsal = false }: WorkPlanInput,
   scope: LeafScope,
   head: HeadScope | undefined,
 ): readonly LeafWorkText[] {
@@ -83,7 +85,7 @@ function worksOfLeaf(
   for (let shard = 0; shard < shardCount; shard += 1) {
     const segments = segmentsOfShard(scope.segments, shard, shardCount);
     const ownHead = scope.fromHead ? head : undefined;
-    if (segments.length === 0 && ownHead === undefined) continue;
+    if (segments.length === 0 && ownHead === undefined && !isRehearsal) continue;
     const { leaf } = scope;
     const work = {
       op: "leaf" as const,

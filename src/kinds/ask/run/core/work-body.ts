@@ -8,6 +8,8 @@ import type { BaseExpr, Matcher } from "../../promql/core/index.ts";
 import { parseExact, stringifyExact } from "./exact-numbers.ts";
 
 export const promqlWorkKind = "promql";
+/** Work of rehearsals: the same, counted apart. */
+export const promqlRehearsalKind = "promql_rehearsal";
 
 /** The version of the body's format. A worker of another version refuses it. */
 const bodyVersion = 1;

@@ -88,8 +88,10 @@ export async function startPromqlCluster(options: PromqlClusterOptions): Promise
         fetch(workerId, artifact, signal, key) {
           const once = cluster.mischief;
           cluster.mischief = undefined;
-          once?.(workerId, artifact);
-          return fetcher.fetch(workerId, artifact, signal, key);
+          if (once === undefined) return fetcher.fetch(workerId, artifact, signal, key);
+          once(workerId, artifact);
+          const { content: _, ...offered } = artifact; // So that it is really fetched.
+          return fetcher.fetch(workerId, offered, signal, key);
         },
       },
     }),

@@ -3,6 +3,7 @@
  * whoever must outlive what a person's statement does, as the coordinator at Prepare. Load itself
  * is not made through it, since a message costs as much as a small statement. Rules: BT1 and BT2.
  */
+import "../../core/error-codes.ts";
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import { siblingModule } from "../../../../ground/kernel/node/sibling-module.ts";

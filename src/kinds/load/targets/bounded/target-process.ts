@@ -2,6 +2,7 @@
  * The database of a load test in a process of its own: sessions of its kind, for whoever started
  * the process.
  */
+import "../../core/error-codes.ts";
 import { assert, messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
 import { type Served, servePeer } from "../../../../ground/threads/index.ts";

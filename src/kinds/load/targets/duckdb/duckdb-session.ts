@@ -20,7 +20,7 @@ import type {
   ParameterValue,
 } from "../../core/operation.ts";
 import type { Done } from "../../core/target.ts";
-import { badSql } from "../session/bad-sql.ts";
+import { badSql, typedParameters } from "../session/bad-sql.ts";
 import type { DriverSession, Row } from "../session/driver-session.ts";
 import { runSteps, type Steps } from "../session/run-steps.ts";
 import { duckdbError, duckdbFailureOf } from "./duckdb-failure.ts";
@@ -151,11 +151,7 @@ export class DuckdbSession implements DriverSession<DuckdbPlan> {
     const prepared = await this.#prepare(sql).catch((thrown: unknown) => {
       throw badSql(operation, statement, duckdbError(thrown).message);
     });
-    const parameters = statement.parameters.map((index) => ({
-      index,
-      type: operation.parameters[index]?.type ?? ("text" as const),
-    }));
-    return { prepared, parameters };
+    return { prepared, parameters: typedParameters(operation, statement) };
   }
 }
 

@@ -211,31 +211,18 @@ function refusalOf(status: number): OperationFailure {
   return { kind: kindOf(status), code: String(status), message: `answered ${status}` };
 }
 
+const statuses: Readonly<Partial<Record<FailureKind, readonly number[]>>> = {
+  permission: [401, 403, 407],
+  timeout: [408, 504],
+  serialization: [409, 412],
+  resources: [413, 429, 503, 507],
+  syntax: [400, 404, 405, 422],
+};
+
 function kindOf(status: number): FailureKind {
-  switch (status) {
-    case 401:
-    case 403:
-    case 407:
-      return "permission";
-    case 408:
-    case 504:
-      return "timeout";
-    case 409:
-    case 412:
-      return "serialization";
-    case 413:
-    case 429:
-    case 503:
-    case 507:
-      return "resources";
-    case 400:
-    case 404:
-    case 405:
-    case 422:
-      return "syntax";
-    default:
-      return status >= 300 && status < 400 ? "redirect" : "other";
-  }
+  const known = Object.entries(statuses).find(([, each]) => each.includes(status))?.[0];
+  if (known !== undefined) return known as FailureKind;
+  return status >= 300 && status < 400 ? "redirect" : "other";
 }
 
 function bodyOf(text: string): unknown {

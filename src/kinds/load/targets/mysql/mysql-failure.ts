@@ -1,6 +1,7 @@
 /** What the server's error numbers mean. https://mariadb.com/kb/en/mariadb-error-codes/ */
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { FailureKind, OperationFailure } from "../../core/target.ts";
+import { errorOfFailure } from "../session/bad-sql.ts";
 
 interface MysqlError {
   readonly code: string;
@@ -60,12 +61,7 @@ export function mysqlFailureOf(thrown: unknown): OperationFailure {
 
 /** For what a person asked: the server's words, where they are about the statement. */
 export function mysqlError(thrown: unknown): OperatingError {
-  const { kind, message } = mysqlFailureOf(thrown);
-  if (kind === "syntax") return new OperatingError("bad_sql", "never", messageOf(thrown));
-  if (kind === "permission") return new OperatingError("target_refused", "never", message);
-  if (kind === "connection") return new OperatingError("target_unreachable", "backoff", message);
-  const isPassing = !(kind === "constraint" || kind === "other");
-  return new OperatingError("query_failed", isPassing ? "backoff" : "never", message);
+  return errorOfFailure(mysqlFailureOf(thrown), messageOf(thrown));
 }
 
 /** While connecting. Words of the server's about the door have no secret in them. */

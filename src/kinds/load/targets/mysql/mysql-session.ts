@@ -9,7 +9,7 @@ import type {
 } from "../../core/operation.ts";
 import type { Done, OperationFailure } from "../../core/target.ts";
 import { guardedLookup } from "../guarded-lookup.ts";
-import { badSql } from "../session/bad-sql.ts";
+import { badSql, typedParameters } from "../session/bad-sql.ts";
 import type { DriverSession, Row } from "../session/driver-session.ts";
 import { runSteps, type Steps } from "../session/run-steps.ts";
 import { mysqlError, mysqlFailureOf, unopened } from "./mysql-failure.ts";
@@ -146,10 +146,7 @@ export class MysqlSession implements DriverSession<MysqlPlan> {
       if (failure.code === "target_unreachable") throw failure;
       throw badSql(operation, statement, error instanceof Error ? error.message : "refused");
     });
-    const parameters = statement.parameters.map((index) => ({
-      index,
-      type: operation.parameters[index]?.type ?? ("text" as const),
-    }));
+    const parameters = typedParameters(operation, statement);
     return (values, callback) => {
       info.execute(
         parameters.map(({ index, type }) => inputOf(values[index] ?? null, type)),

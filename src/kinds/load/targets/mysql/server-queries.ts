@@ -1,7 +1,11 @@
 /** What the server says of itself, asked in SQL. */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { ServerPoll, StatementFigures } from "../../core/target.ts";
-import type { RunQuery } from "../session/session-target.ts";
+import type { RunQuery } from "../session/pooled-target.ts";
+import { figuresOfRows, noFigures, serverPoll } from "../session/server-answers.ts";
+
+const hint =
+  "performance_schema=ON in the server's configuration, and SELECT on performance_schema for the user";
 
 const statusSql = `
   SHOW GLOBAL STATUS WHERE Variable_name IN (
@@ -21,20 +25,11 @@ export async function queryServerPoll(run: RunQuery): Promise<ServerPoll> {
   );
   const queued = status.get("Innodb_row_lock_current_waits") ?? 0;
   const running = (status.get("Threads_running") ?? 1) - 1 - queued;
-  return {
-    name: String(name),
-    startedClusters: null,
-    running: Math.max(0, running),
-    queued,
-    minClusterCount: null,
-    maxClusterCount: null,
-    scalingPolicy: null,
-    raw: {
-      ...Object.fromEntries([...status].map(([key, value]) => [key.toLowerCase(), value])),
-      max_connections: connectionsMax,
-      server_version: version,
-    },
-  };
+  return serverPoll(String(name), Math.max(0, running), queued, {
+    ...Object.fromEntries([...status].map(([key, value]) => [key.toLowerCase(), value])),
+    max_connections: connectionsMax,
+    server_version: version,
+  });
 }
 
 /**
@@ -70,27 +65,16 @@ const allPrepared = "(all prepared statements)";
 
 export async function queryStatementFigures(run: RunQuery): Promise<StatementFigures[]> {
   const [[isOn] = []] = await run("SELECT @@performance_schema");
-  if (Number(isOn) !== 1) throw noFigures("performance_schema is off");
+  if (Number(isOn) !== 1) throw noFigures("performance_schema is off", hint);
   const read = async () => [
     ...(await run(figuresSql)),
     ...(await run(executionsSql)).map((row) => [allPrepared, ...row]),
   ];
   const rows = await read().catch((error: unknown) => {
     if (error instanceof OperatingError && error.code === "target_refused") {
-      throw noFigures("we may not read performance_schema");
+      throw noFigures("we may not read performance_schema", hint);
     }
     throw error;
   });
-  return rows.map(([text, calls, totalMs, rowCount]) => ({
-    text: String(text),
-    calls: Number(calls),
-    totalMs: Number(totalMs),
-    rows: Number(rowCount),
-  }));
-}
-
-function noFigures(why: string): OperatingError {
-  return new OperatingError("unsupported", "never", `no figures of statements: ${why}`, {
-    hint: "performance_schema=ON in the server's configuration, and SELECT on performance_schema for the user",
-  });
+  return figuresOfRows(rows);
 }

@@ -1,6 +1,8 @@
 /** A session for one statement at a time with its rows: data loads, checks, polls. Not for load. */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { ParameterValue } from "../../core/operation.ts";
+import type { OperationFailure } from "../../core/target.ts";
+import type { RunSession } from "../session/driver-session.ts";
 import { copyFailFrame, syncFrame, terminateFrame } from "./frames.ts";
 import { requestCancel, type Session } from "./open-session.ts";
 import { type PostgresAddress, postgresPlace } from "./parse-postgres-url.ts";
@@ -11,11 +13,13 @@ import { failureOf, parseServerError, type ServerError } from "./server-error.ts
 import { Statement } from "./statement.ts";
 import type { WireReceiver } from "./wire.ts";
 
-export class QuerySession {
+export class QuerySession implements RunSession {
   readonly #session: Session;
   readonly #address: PostgresAddress;
   #broken: string | undefined;
   #turn: Turn | undefined;
+  #onLost: ((failure: OperationFailure) => void) | undefined;
+  #closed: Promise<void> | undefined;
 
   constructor(session: Session, address: PostgresAddress) {
     this.#session = session;
@@ -27,51 +31,40 @@ export class QuerySession {
       broken: (why) => {
         this.#broken = why;
         this.#turn?.broken(why);
+        this.#onLost?.({ kind: "connection", code: "lost", message: why });
       },
     };
   }
 
-  get isUsable(): boolean {
-    return this.#broken === undefined;
+  onLost(listener: (failure: OperationFailure) => void): void {
+    this.#onLost = listener;
   }
 
-  async run(sql: string, values: readonly ParameterValue[], signal: AbortSignal): Promise<Row[]> {
-    const cancel = (): void => {
-      if (this.#session.cancelKey !== undefined) {
-        requestCancel(this.#address, this.#session.cancelKey);
-      }
-      // The answer may come at any time, or never: not to be used again.
-      this.#broken = "cancelled";
-      this.#turn?.broken("cancelled");
-    };
-    signal.addEventListener("abort", cancel, { once: true });
-    try {
-      if (signal.aborted) throw new OperatingError("cancelled", "never", "the statement");
-      const described = await this.#roundTrip(prepareFrames("", sql, []), []);
-      if (described.oids.length !== values.length) {
-        const message = `${values.length} values for ${described.oids.length} parameters`;
-        throw new OperatingError("bad_request", "never", message);
-      }
-      const parameters = described.oids.map((oid, index) => ({
-        index,
-        oid,
-        type: "text" as const,
-      }));
-      const send = new SendBuffer();
-      new Statement("", parameters).writeExecution(send, values);
-      send.append(syncFrame);
-      return (await this.#roundTrip(send.take(), described.columns)).rows;
-    } catch (error) {
-      if (signal.aborted) throw new OperatingError("cancelled", "never", "the statement");
-      throw error;
-    } finally {
-      signal.removeEventListener("abort", cancel);
+  async run(sql: string, values: readonly ParameterValue[]): Promise<Row[]> {
+    const described = await this.#roundTrip(prepareFrames("", sql, []), []);
+    if (described.oids.length !== values.length) {
+      const message = `${values.length} values for ${described.oids.length} parameters`;
+      throw new OperatingError("bad_request", "never", message);
     }
+    const parameters = described.oids.map((oid, index) => ({ index, oid, type: "text" as const }));
+    const send = new SendBuffer();
+    new Statement("", parameters).writeExecution(send, values);
+    send.append(syncFrame);
+    return (await this.#roundTrip(send.take(), described.columns)).rows;
   }
 
+  /** What is under way is cancelled: its answer may come at any time, or never. */
   close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  #close(): Promise<void> {
+    const { wire, cancelKey } = this.#session;
+    const isBusy = this.#turn !== undefined && this.#broken === undefined;
+    if (isBusy && cancelKey !== undefined) requestCancel(this.#address, cancelKey);
     this.#broken ??= "closed";
-    const ended = this.#session.wire.end(terminateFrame);
+    const ended = wire.end(terminateFrame);
     this.#turn?.broken("the connection was closed");
     return ended;
   }

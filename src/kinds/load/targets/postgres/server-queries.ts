@@ -1,9 +1,11 @@
 /** What Postgres says of itself, asked in SQL. */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { ServerPoll, StatementFigures } from "../../core/target.ts";
-import type { Row } from "./parse-rows.ts";
+import type { RunQuery } from "../session/pooled-target.ts";
+import { figuresOfRows, noFigures, serverPoll } from "../session/server-answers.ts";
 
-export type RunQuery = (sql: string) => Promise<readonly Row[]>;
+const hint =
+  "shared_preload_libraries = 'pg_stat_statements', then CREATE EXTENSION pg_stat_statements";
 
 /** Those who wait for a lock are in line; everybody else who is active runs. */
 const pollSql = `
@@ -26,16 +28,8 @@ const pollSql = `
 export async function queryServerPoll(run: RunQuery): Promise<ServerPoll> {
   const [row = []] = await run(pollSql);
   const [name, running, queued, database, sessions] = row;
-  return {
-    name: String(name),
-    startedClusters: null,
-    running: Number(running),
-    queued: Number(queued),
-    minClusterCount: null,
-    maxClusterCount: null,
-    scalingPolicy: null,
-    raw: { ...recordOf(database), ...recordOf(sessions) },
-  };
+  const raw = { ...recordOf(database), ...recordOf(sessions) };
+  return serverPoll(String(name), Number(running), Number(queued), raw);
 }
 
 function recordOf(value: unknown): Readonly<Record<string, unknown>> {
@@ -55,7 +49,8 @@ const extensionSql = `
 
 export async function queryStatementFigures(run: RunQuery): Promise<StatementFigures[]> {
   const [row] = await run(extensionSql);
-  if (row === undefined) throw noFigures("pg_stat_statements is not installed in the database");
+  if (row === undefined)
+    throw noFigures("pg_stat_statements is not installed in the database", hint);
   const [relation, totalColumn] = row;
   const rows = await run(`
     SELECT query, sum(calls)::bigint, sum(${totalColumn})::float8, sum(rows)::bigint
@@ -64,24 +59,13 @@ export async function queryStatementFigures(run: RunQuery): Promise<StatementFig
        AND s.userid = (SELECT oid FROM pg_roles WHERE rolname = current_user)
      GROUP BY query`).catch((error: unknown) => {
     // Installed, but not among shared_preload_libraries.
-    if (sqlStateOf(error) === "55000") throw noFigures("pg_stat_statements is not loaded");
+    if (sqlStateOf(error) === "55000") throw noFigures("pg_stat_statements is not loaded", hint);
     throw error;
   });
-  return rows.map(([text, calls, totalMs, rowCount]) => ({
-    text: String(text),
-    calls: Number(calls),
-    totalMs: Number(totalMs),
-    rows: Number(rowCount),
-  }));
+  return figuresOfRows(rows);
 }
 
 function sqlStateOf(error: unknown): unknown {
   const cause = error instanceof OperatingError ? error.cause : undefined;
   return recordOf(cause).code;
-}
-
-function noFigures(why: string): OperatingError {
-  return new OperatingError("unsupported", "never", `no figures of statements: ${why}`, {
-    hint: "shared_preload_libraries = 'pg_stat_statements', then CREATE EXTENSION pg_stat_statements",
-  });
 }

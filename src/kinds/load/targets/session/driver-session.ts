@@ -7,8 +7,21 @@ import type { Done, OperationFailure } from "../../core/target.ts";
 
 export type Row = readonly unknown[];
 
+/** One statement at a time. */
+export interface RunSession {
+  /**
+   * Placeholders in the kind's own way, rows as JSON values. Nothing else is under way. Rejects
+   * when it is closed.
+   */
+  run(sql: string, values: readonly ParameterValue[]): Promise<readonly Row[]>;
+  /** The one listener is told at most once, at any time after it was set. Not after `close`. */
+  onLost(listener: (failure: OperationFailure) => void): void;
+  /** Stops what is under way. Idempotent, never rejects. */
+  close(): Promise<void>;
+}
+
 /** `Plan` is what the kind makes of an operation. */
-export interface DriverSession<Plan> {
+export interface DriverSession<Plan> extends RunSession {
   /** Rejects with `bad_sql`. May be called while executions are under way. */
   prepare(operation: Operation): Promise<Plan>;
   /**
@@ -16,13 +29,4 @@ export interface DriverSession<Plan> {
    * until then.
    */
   start(plan: Plan, values: readonly ParameterValue[], answer: Done): void;
-  /**
-   * One statement, placeholders in the kind's own way, its rows as JSON values. Nothing else is
-   * under way. Rejects when it is closed.
-   */
-  run(sql: string, values: readonly ParameterValue[]): Promise<readonly Row[]>;
-  /** The one listener is told at most once, at any time after it was set. Not after `close`. */
-  onLost(listener: (failure: OperationFailure) => void): void;
-  /** Stops what is under way. Idempotent, never rejects. */
-  close(): Promise<void>;
 }

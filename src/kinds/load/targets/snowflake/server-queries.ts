@@ -1,7 +1,7 @@
 /** What Snowflake says of its warehouse and its history, asked in SQL. */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { ExecutedQuery, HistoryWindow, ServerPoll } from "../../core/target.ts";
-import type { RunQuery } from "../session/session-target.ts";
+import type { RunQuery } from "../session/pooled-target.ts";
 import { beginPaging, stepPaging } from "./page-history.ts";
 
 export async function queryServerPoll(run: RunQuery, warehouse: string): Promise<ServerPoll> {

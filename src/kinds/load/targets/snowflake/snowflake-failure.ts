@@ -1,6 +1,7 @@
 /** What Snowflake's codes mean, as far as they are documented. */
-import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
+import { messageOf, type OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { FailureKind, OperationFailure } from "../../core/target.ts";
+import { errorOfFailure } from "../session/bad-sql.ts";
 
 const kindByCode: Readonly<Record<string, FailureKind>> = {
   "200001": "constraint", // A primary key of a hybrid table.
@@ -44,10 +45,5 @@ export function snowflakeFailureOf(thrown: unknown): OperationFailure {
 }
 
 export function snowflakeError(thrown: unknown): OperatingError {
-  const { kind, message } = snowflakeFailureOf(thrown);
-  if (kind === "syntax") return new OperatingError("bad_sql", "never", messageOf(thrown));
-  if (kind === "permission") return new OperatingError("target_refused", "never", message);
-  if (kind === "connection") return new OperatingError("target_unreachable", "backoff", message);
-  const isPassing = !(kind === "constraint" || kind === "other");
-  return new OperatingError("query_failed", isPassing ? "backoff" : "never", message);
+  return errorOfFailure(snowflakeFailureOf(thrown), messageOf(thrown));
 }

@@ -7,7 +7,7 @@ import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { refusedTargetSql, targetSqlProblem } from "../../core/check-target-sql.ts";
 import type { Operation, ParameterType, ParameterValue } from "../../core/operation.ts";
 import type { Done, OperationFailure } from "../../core/target.ts";
-import { badSql } from "../session/bad-sql.ts";
+import { badSql, typedParameters } from "../session/bad-sql.ts";
 import type { DriverSession, Row } from "../session/driver-session.ts";
 import { runSteps, type Steps } from "../session/run-steps.ts";
 import { snowflakeError, snowflakeFailureOf } from "./snowflake-failure.ts";
@@ -47,10 +47,7 @@ export class SnowflakeSession implements DriverSession<SnowflakePlan> {
     const statements: SnowflakeStatement[] = [];
     for (const statement of operation.statements) {
       const sql = statement.texts.join("?");
-      const parameters = statement.parameters.map((index) => ({
-        index,
-        type: operation.parameters[index]?.type ?? ("text" as const),
-      }));
+      const parameters = typedParameters(operation, statement);
       const binds = parameters.map(({ type }) => sampleOf[type]);
       await this.#execute(sql, binds, { describeOnly: true }).catch((thrown: unknown) => {
         if (thrown instanceof OperatingError) throw badSql(operation, statement, thrown.message);

@@ -1,4 +1,5 @@
 /** This side of a connection's thread. */
+import "../../core/error-codes.ts";
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
 import { siblingModule } from "../../../../ground/kernel/node/sibling-module.ts";
@@ -6,7 +7,7 @@ import { type Peer, startThread } from "../../../../ground/threads/index.ts";
 import { refusedTargetSql, targetSqlProblem } from "../../core/check-target-sql.ts";
 import type { Operation, ParameterValue } from "../../core/operation.ts";
 import type { Done, OperationFailure } from "../../core/target.ts";
-import { badSql } from "../session/bad-sql.ts";
+import { badSql, typedParameters } from "../session/bad-sql.ts";
 import type { DriverSession, Row } from "../session/driver-session.ts";
 import type {
   Execution,
@@ -56,12 +57,9 @@ export class SqliteSession implements DriverSession<number> {
     }
     const plan = this.#planNext;
     this.#planNext += 1;
-    const statements = operation.statements.map(({ texts, parameters }) => ({
-      sql: texts.join("?"),
-      parameters: parameters.map((index) => ({
-        index,
-        type: operation.parameters[index]?.type ?? ("text" as const),
-      })),
+    const statements = operation.statements.map((statement) => ({
+      sql: statement.texts.join("?"),
+      parameters: typedParameters(operation, statement),
     }));
     const { isTransaction } = operation;
     const refused = await this.#thread.ask("prepare", { plan, statements, isTransaction });

@@ -3,6 +3,7 @@
  * that asks and a load's schedule must not wait for it. A statement that computes long without
  * giving rows cannot be stopped: its thread ends after it.
  */
+import "../../core/error-codes.ts";
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Target } from "../../core/target.ts";

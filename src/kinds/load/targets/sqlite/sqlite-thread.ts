@@ -1,5 +1,6 @@
 /** One connection of SQLite in a thread of its own: it may block as long as it likes. */
 
+import "../../core/error-codes.ts";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { backoffMs } from "../../../../ground/kernel/backoff.ts";
 import { assert, messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";

@@ -1,9 +1,9 @@
 /** Templates in the control store. Rules: KT1 to KT5. */
-import { sql } from "kysely";
 import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
 import { type Prng, randomText } from "../../../../ground/kernel/prng.ts";
 import type { Store, Tx } from "../../../../ground/store/index.ts";
 import type { LoadMode } from "../../core/scenario.ts";
+import { readNow } from "../../store/run-rows.ts";
 import type { PoolValue, TargetKind, TemplateDocument } from "../document.ts";
 import { parseTemplate } from "../parse-template.ts";
 import { readyTemplates } from "../ready/index.ts";
@@ -118,7 +118,7 @@ export class TemplateStore {
         .updateTable("test_templates")
         .set({
           ...columnsOf({ ...document, template_id: templateId }),
-          updated_at_ms: Math.max(await nowMs(db), old.updated_at_ms + 1),
+          updated_at_ms: Math.max(await readNow({ db }), old.updated_at_ms + 1),
         })
         .where("template_id", "=", templateId)
         .execute();
@@ -179,7 +179,7 @@ async function seedOne(db: Db, template: TemplateDocument): Promise<void> {
   if (old.config === columns.config && old.description === columns.description) return;
   await db
     .updateTable("test_templates")
-    .set({ ...columns, updated_at_ms: await nowMs(db) })
+    .set({ ...columns, updated_at_ms: await readNow({ db }) })
     .where("template_id", "=", id)
     .execute();
 }
@@ -190,7 +190,7 @@ async function insertTemplate(
   isBuiltIn: boolean,
 ): Promise<void> {
   await refuseTaken(db, document.template_name);
-  const now = await nowMs(db);
+  const now = await readNow({ db });
   await db
     .insertInto("test_templates")
     .values({
@@ -293,9 +293,4 @@ async function freeName(db: Db, name: string, suffix = "", exceptId = ""): Promi
 function idOf({ template_id: id }: TemplateDocument): string {
   assert(id !== null, "a template that is kept has an id");
   return id;
-}
-
-async function nowMs(db: Db): Promise<number> {
-  const found = await sql<{ now: number }>`SELECT now_ms() AS now`.execute(db);
-  return Number(found.rows[0]?.now);
 }

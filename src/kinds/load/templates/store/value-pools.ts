@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Tx } from "../../../../ground/store/index.ts";
+import type { ParameterValue } from "../../core/operation.ts";
 import type { PoolValue } from "../document.ts";
 
 type Db = Tx["db"];
@@ -74,16 +75,19 @@ export async function writePool(
     .where("template_id", "=", templateId)
     .where("pool", "=", pool)
     .execute();
-  for (let from = 0; from < values.length; from += chunkValues) {
+  for (const chunk of chunksOf(pool, values)) {
     await db
       .insertInto("template_value_pools")
-      .values({
-        template_id: templateId,
-        pool,
-        chunk: from / chunkValues,
-        pool_values: JSON.stringify(values.slice(from, from + chunkValues)),
-      })
+      .values({ template_id: templateId, ...chunk })
       .execute();
+  }
+}
+
+/** The values as rows of a table of pools. */
+export function* chunksOf(pool: string, values: readonly PoolValue[] | readonly ParameterValue[]) {
+  for (let from = 0; from < values.length; from += chunkValues) {
+    const pool_values = JSON.stringify(values.slice(from, from + chunkValues));
+    yield { pool, chunk: from / chunkValues, pool_values };
   }
 }
 

@@ -2,50 +2,30 @@
 import type { Expr } from "../ast.ts";
 import { Labels, metricNameLabel } from "../labels.ts";
 import { stepAbsent, stepFloat } from "../model.ts";
-import { type EvalContext, ExecNode, type VectorNode, type VectorValue } from "./exec-node.ts";
-import { hasSample } from "./step-columns.ts";
+import { ExecNode, type VectorNode } from "./exec-node.ts";
+import { hasSample, presenceOf } from "./step-columns.ts";
 
-export class AbsentNode extends ExecNode<VectorValue> {
-  readonly #name: string;
-  readonly #labels: Labels;
-  readonly #input: VectorNode;
-  readonly #steps: number;
-
-  constructor(name: string, labels: Labels, input: VectorNode, steps: number) {
-    super();
-    this.#name = name;
-    this.#labels = labels;
-    this.#input = input;
-    this.#steps = steps;
-  }
-
-  protected override compute(context: EvalContext): VectorValue {
-    const missing = new Uint8Array(this.#steps).fill(stepFloat);
-    for (const { kinds } of this.#input.eval(context).series) {
-      for (let step = 0; step < kinds.length; step += 1) {
-        if (kinds[step] !== stepAbsent) missing[step] = stepAbsent;
-      }
-    }
+export function absentNode(
+  name: string,
+  labels: Labels,
+  input: VectorNode,
+  steps: number,
+): VectorNode {
+  return new ExecNode(name, [input], (context) => {
+    const presence = presenceOf(input.eval(context).series, steps);
+    const missing = presence.map((present) => (present === 1 ? stepAbsent : stepFloat));
     if (!hasSample(missing)) return { type: "vector", series: [] };
-    const values = new Float64Array(this.#steps).fill(1);
+    const values = new Float64Array(steps).fill(1);
     const series = {
-      labels: this.#labels,
+      labels,
       // Type and unit are removed from the result of a range function, but not of `absent`.
-      dropName: this.#name === "absent_over_time" && context.options.delayedNameRemoval,
+      dropName: name === "absent_over_time" && context.options.delayedNameRemoval,
       kinds: missing,
       values,
       histograms: undefined,
     };
     return { type: "vector", series: [series] };
-  }
-
-  override describe(): string {
-    return this.#name;
-  }
-
-  override children(): readonly ExecNode[] {
-    return [this.#input];
-  }
+  });
 }
 
 /** The labels that a selector fixes to one value. A label that it mentions twice is not fixed. */

@@ -2,20 +2,11 @@
  * Aggregates one group's floats: adds each member's column to the columns of the group, in the
  * order of the members. Skips histograms; `aggregateMixed` handles those.
  */
+import type { FloatAggregation } from "../ast.ts";
 import { lostAfter } from "../histogram/kahan.ts";
 import { type StepSeries, stepFloat } from "../model.ts";
 import { quantileOf } from "./quantile.ts";
 import type { StepColumns } from "./step-columns.ts";
-
-export type FloatAggregation =
-  | "sum"
-  | "avg"
-  | "count"
-  | "min"
-  | "max"
-  | "group"
-  | "stddev"
-  | "stdvar";
 
 /** The number of floats of a group at each step so far, and their aggregate. */
 export interface FloatTotals {

@@ -4,6 +4,7 @@
  */
 import {
   type AnnotationSet,
+  annotate,
   counterResetCollision,
   mismatchedCustomBuckets,
   mixedExponentialCustomHistograms,
@@ -13,8 +14,9 @@ import {
 import { HistogramAccumulator } from "../histogram/accumulator.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import { compactHistogram } from "../histogram/scale.ts";
+import { putHistogram } from "../kernels/types.ts";
 import { type Position, type StepSeries, stepAbsent, stepFloat, stepHistogram } from "../model.ts";
-import { newColumns, putHistogram, type StepColumns } from "./step-columns.ts";
+import { newColumns, type StepColumns } from "./step-columns.ts";
 
 export interface MixedGroup {
   /** The aggregate of all floats of the group. */
@@ -30,7 +32,7 @@ export function aggregateMixed(
   annotations: AnnotationSet<Position>,
   position: Position,
 ): StepColumns {
-  const note = ({ level, message }: Note): void => annotations.add(level, message, position);
+  const note = (made: Note): void => annotate(annotations, made, position);
   const steps = floats.kinds.length;
   const out = newColumns(steps);
   for (let step = 0; step < steps; step += 1) {

@@ -1,12 +1,13 @@
 /** Aggregates a vector by group. `select-k.ts` has the operations that keep whole samples. */
-import { histogramIgnoredInAggregation, invalidQuantile } from "../annotations.ts";
+import { annotate, histogramIgnoredInAggregation, invalidQuantile } from "../annotations.ts";
+import type { FloatAggregation } from "../ast.ts";
 import { stepBytes } from "../held-memory.ts";
-import { type Position, type StepSeries, stepHistogram } from "../model.ts";
-import { aggregateFloats, type FloatAggregation, quantilesOf } from "./aggregate-floats.ts";
+import type { Position, StepSeries } from "../model.ts";
+import { aggregateFloats, quantilesOf } from "./aggregate-floats.ts";
 import { aggregateMixed } from "./aggregate-mixed.ts";
 import type { EvalContext } from "./exec-node.ts";
 import { anyDropsName, type Grouping, groupSeries, type SeriesGroup } from "./grouped-series.ts";
-import { hasSample, type StepColumns, seriesOf } from "./step-columns.ts";
+import { hasHistograms, hasSample, type StepColumns, seriesOf } from "./step-columns.ts";
 
 export interface AggregateSpec {
   readonly op: FloatAggregation | "quantile";
@@ -26,8 +27,7 @@ export function aggregateVector(
 ): readonly StepSeries[] {
   if (spec.op === "quantile") noteQuantiles(spec, params ?? new Float64Array(0), context);
   if (ignoresHistograms(spec.op) && series.some(hasHistograms)) {
-    const { level, message } = histogramIgnoredInAggregation(spec.op);
-    context.annotations.add(level, message, spec.inputPosition);
+    annotate(context.annotations, histogramIgnoredInAggregation(spec.op), spec.inputPosition);
   }
   const results: StepSeries[] = [];
   const groups = groupSeries(series, spec.grouping);
@@ -59,10 +59,6 @@ export function ignoresHistograms(op: string): boolean {
   return ["min", "max", "stddev", "stdvar", "quantile"].includes(op);
 }
 
-export function hasHistograms({ histograms, kinds }: StepSeries): boolean {
-  return histograms !== undefined && kinds.includes(stepHistogram);
-}
-
 function noteQuantiles(
   { paramPosition }: AggregateSpec,
   params: Float64Array,
@@ -75,7 +71,6 @@ function noteQuantiles(
     ...(max > 1 ? [max] : []),
     ...(min < 0 ? [min] : []),
   ]) {
-    const { level, message } = invalidQuantile(bad);
-    annotations.add(level, message, paramPosition);
+    annotate(annotations, invalidQuantile(bad), paramPosition);
   }
 }

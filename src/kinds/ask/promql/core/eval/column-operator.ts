@@ -1,4 +1,5 @@
 /** One operator between the columns of two matching series, at all steps. */
+import { type MutableSteps, putHistogram } from "../kernels/types.ts";
 import { stepAbsent, stepFloat } from "../model.ts";
 import { type Combined, combineSamples, type ElementOp, newCombined } from "./combine-samples.ts";
 import {
@@ -8,12 +9,7 @@ import {
   isComparison,
   isTrim,
 } from "./float-operators.ts";
-import {
-  newColumns,
-  putHistogram,
-  type StepColumns,
-  type WritableColumns,
-} from "./step-columns.ts";
+import { newColumns, type StepColumns } from "./step-columns.ts";
 import type { StepNotes } from "./step-notes.ts";
 
 export class ColumnOperator {
@@ -73,7 +69,7 @@ export class ColumnOperator {
     right: StepColumns,
     step: number,
     found: Uint8Array,
-    out: WritableColumns,
+    out: MutableSteps,
   ): void {
     const combined = this.#combined;
     combineSamples(

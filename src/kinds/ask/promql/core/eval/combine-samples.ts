@@ -11,13 +11,13 @@ import {
   mismatchedCustomBuckets,
   type Note,
 } from "../annotations.ts";
-import type { BinaryOp } from "../ast.ts";
+import type { BinaryOp, SetOp } from "../ast.ts";
 import { addHistograms, subHistograms } from "../histogram/combine.ts";
 import { equalsHistogram } from "../histogram/equality.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import { compactHistogram, divideHistogram, scaleHistogram } from "../histogram/scale.ts";
 import { trimHistogram } from "../histogram/trim.ts";
-import { compare, compute, isComparison, isTrim, type SetOp } from "./float-operators.ts";
+import { compare, compute, isComparison, isTrim } from "./float-operators.ts";
 
 /** Reused by the caller from sample to sample. */
 export interface Combined {

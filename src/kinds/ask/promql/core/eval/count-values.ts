@@ -2,12 +2,13 @@
 import { PromqlError } from "../engine-types.ts";
 import { formatFloat } from "../format-float.ts";
 import { histogramToText } from "../histogram/text.ts";
+import type { MutableSteps } from "../kernels/types.ts";
 import type { Labels } from "../labels.ts";
 import { groupLabels } from "../leaf/group-labels.ts";
 import { type StepSeries, stepAbsent, stepFloat } from "../model.ts";
 import { quoteText } from "../print/quote.ts";
 import type { Grouping } from "./grouped-series.ts";
-import { newColumns, seriesOf, type WritableColumns } from "./step-columns.ts";
+import { newColumns, seriesOf } from "./step-columns.ts";
 
 export function countValues(
   valueLabel: string,
@@ -18,10 +19,10 @@ export function countValues(
 ): readonly StepSeries[] {
   checkLabelName(valueLabel);
   const grouping = without ? names : [...names, valueLabel];
-  const results = new Map<string, { labels: Labels; columns: WritableColumns }>();
+  const results = new Map<string, { labels: Labels; columns: MutableSteps }>();
   for (const one of series) {
     // Values mostly repeat from step to step, and creating labels is expensive.
-    const byText = new Map<string, WritableColumns>();
+    const byText = new Map<string, MutableSteps>();
     for (let step = 0; step < steps; step += 1) {
       if (one.kinds[step] === stepAbsent) continue;
       const text = textOf(one, step);

@@ -7,7 +7,7 @@ import { compareLabels, type Labels } from "../labels.ts";
 import type { LeafResult } from "../leaf.ts";
 import type { Annotation, Position, RawSeries, StepSeries } from "../model.ts";
 import type { EvalContext, NodeValue, RangeSeries } from "./exec-node.ts";
-import { ExecutablePlan } from "./executable-plan.ts";
+import { type ExecutablePlan, executablePlan } from "./executable-plan.ts";
 import { mergeDuplicates } from "./merge-duplicates.ts";
 import { mergeRangeDuplicates } from "./merge-range-duplicates.ts";
 import { withoutMetadata } from "./result-labels.ts";
@@ -19,11 +19,11 @@ import { hasSample } from "./step-columns.ts";
  * `memory` at the end belongs to the result.
  */
 export function evaluatePlan(
-  plan: QueryPlan,
+  planned: QueryPlan,
   leaves: readonly LeafResult[],
   memory: HeldMemory = unboundedMemory,
 ): QueryResult {
-  assert(plan instanceof ExecutablePlan, "a plan is evaluated by the thread that made it");
+  const plan = executablePlan(planned);
   assert(leaves.length === plan.leaves.length, "every leaf of the plan has a result");
   const { options } = plan;
   const notes = new AnnotationSet<Position>();

@@ -1,6 +1,6 @@
 /**
- * A query is evaluated by a tree of nodes, one class for each kind of expression. A node computes
- * all of its steps at once, in columns.
+ * A query is evaluated by a tree of nodes, made by one function for each kind of expression. A node
+ * computes all of its steps at once, in columns.
  *
  * Results are never written to once returned, because series and nodes share columns. Series
  * without any sample are left out, unless the node says otherwise. Results and errors are those of
@@ -12,12 +12,7 @@ import { sampleBytes } from "../held-memory.ts";
 import type { Labels } from "../labels.ts";
 import type { LeafResult } from "../leaf.ts";
 import type { Position, SampleColumns, StepSeries } from "../model.ts";
-import {
-  columnBytes,
-  countRangeSamples,
-  countSamples,
-  type SampleBudget,
-} from "./sample-budget.ts";
+import { columnBytes, countSamples, type SampleBudget, sampleSize } from "./sample-budget.ts";
 
 export interface EvalContext {
   /** The results by index of the leaf in the plan, merged over the shards. */
@@ -54,22 +49,28 @@ export interface RangeSeries {
 
 export type NodeValue = VectorValue | ScalarValue | StringValue | MatrixValue;
 
-export abstract class ExecNode<Value extends NodeValue = NodeValue> {
-  /** Evaluates its inputs, then itself. */
+export class ExecNode<Value extends NodeValue = NodeValue> {
+  /** One line for EXPLAIN. */
+  readonly text: string;
+  /** The nodes that it reads, for EXPLAIN. */
+  readonly inputs: readonly ExecNode[];
+  readonly #compute: (context: EvalContext) => Value;
+
+  /** `compute` evaluates the inputs that it needs, then the node itself. */
+  constructor(text: string, inputs: readonly ExecNode[], compute: (context: EvalContext) => Value) {
+    this.text = text;
+    this.inputs = inputs;
+    this.#compute = compute;
+  }
+
   eval(context: EvalContext): Value {
     const heldBefore = context.budget.held;
-    const value = this.compute(context);
+    const value = this.#compute(context);
     const samples = countValueSamples(value);
     const labelBytes = countLabelBytes(value);
     context.budget.exchange(heldBefore, { samples, labelBytes, bytes: countBytes(value, samples) });
     return value;
   }
-
-  protected abstract compute(context: EvalContext): Value;
-  /** One line for EXPLAIN. */
-  abstract describe(): string;
-  /** The nodes that it reads, for EXPLAIN. */
-  abstract children(): readonly ExecNode[];
 }
 
 function countValueSamples(value: NodeValue): number {
@@ -81,7 +82,10 @@ function countValueSamples(value: NodeValue): number {
     case "string":
       return 0;
     case "matrix":
-      return value.series.reduce((sum, { samples }) => sum + countRangeSamples(samples), 0);
+      return value.series.reduce(
+        (sum, { samples }) => sum + sampleSize(samples, 0, samples.count),
+        0,
+      );
   }
 }
 

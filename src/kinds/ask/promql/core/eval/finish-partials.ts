@@ -2,7 +2,7 @@
  * Finishes an aggregation that workers began: merges groups of floats with series that have
  * histograms, which workers could not aggregate.
  */
-import { histogramIgnoredInAggregation } from "../annotations.ts";
+import { annotate, histogramIgnoredInAggregation } from "../annotations.ts";
 import { compareLabels } from "../labels.ts";
 import { makeGrouper } from "../leaf/group-labels.ts";
 import type { LeafAggregate, PartialGroup, PartialOp } from "../leaf.ts";
@@ -40,10 +40,10 @@ export function finishPartials(
   const { op, inputPosition } = spec;
   const { series } = partials;
   if (series.length > 0 && ignoresHistograms(op)) {
-    const { level, message } = histogramIgnoredInAggregation(op);
-    context.annotations.add(level, message, inputPosition);
+    annotate(context.annotations, histogramIgnoredInAggregation(op), inputPosition);
   }
-  const mixed = membersByGroup(spec, series);
+  const groupOf = makeGrouper(spec.aggregate.grouping, spec.aggregate.without);
+  const mixed = Map.groupBy(series, ({ labels }) => groupOf(labels).key);
   const elsewhere = byKey(partials.groups);
   const results: StepSeries[] = [];
   for (const [key, groups] of byKey(withSeries(spec, partials))) {
@@ -53,7 +53,7 @@ export function finishPartials(
       members !== undefined && (op === "sum" || op === "avg")
         ? aggregateMixed(
             op,
-            { floats, elsewhere: presenceOf(elsewhere.get(key), spec.steps), members },
+            { floats, elsewhere: countedSteps(elsewhere.get(key), spec.steps), members },
             context.annotations,
             inputPosition,
           )
@@ -84,32 +84,11 @@ function withSeries(
   return mergeGroups(op, [groups, aggregator.finish().groups]);
 }
 
-function membersByGroup(
-  { aggregate }: FinishSpec,
-  series: readonly StepSeries[],
-): ReadonlyMap<string, StepSeries[]> {
-  const groupOf = makeGrouper(aggregate.grouping, aggregate.without);
-  const members = new Map<string, StepSeries[]>();
-  for (const one of series) {
-    const { key } = groupOf(one.labels);
-    const known = members.get(key);
-    if (known === undefined) members.set(key, [one]);
-    else known.push(one);
-  }
-  return members;
-}
-
 function byKey(groups: readonly PartialGroup[]): ReadonlyMap<string, PartialGroup[]> {
-  const found = new Map<string, PartialGroup[]>();
-  for (const group of groups) {
-    const known = found.get(group.labels.key);
-    if (known === undefined) found.set(group.labels.key, [group]);
-    else known.push(group);
-  }
-  return found;
+  return Map.groupBy(groups, ({ labels }) => labels.key);
 }
 
-function presenceOf(
+function countedSteps(
   groups: readonly PartialGroup[] | undefined,
   steps: number,
 ): Uint8Array | undefined {

@@ -1,10 +1,5 @@
 /** Operators between floats over whole columns, with one specialised loop for each operator. */
-import type { BinaryOp } from "../ast.ts";
-
-export type ArithmeticOp = "+" | "-" | "*" | "/" | "%" | "^" | "atan2";
-export type ComparisonOp = "==" | "!=" | ">" | "<" | ">=" | "<=";
-export type TrimOp = "</" | ">/";
-export type SetOp = "and" | "or" | "unless";
+import type { ArithmeticOp, BinaryOp, ComparisonOp, SetOp, TrimOp } from "../ast.ts";
 
 export function isComparison(op: BinaryOp): op is ComparisonOp {
   return op === "==" || op === "!=" || op === ">" || op === "<" || op === ">=" || op === "<=";

@@ -11,11 +11,11 @@ import { metricNameLabel } from "../labels.ts";
 import { compileMatcher } from "../leaf/matchers.ts";
 import type { Matcher } from "../leaf.ts";
 import { type StepSeries, stepAbsent, stepHistogram } from "../model.ts";
-import { type EvalContext, ExecNode, type VectorNode, type VectorValue } from "./exec-node.ts";
+import { ExecNode, type VectorNode } from "./exec-node.ts";
 import { MatchConflicts } from "./match-conflicts.ts";
 import { mergeDuplicates } from "./merge-duplicates.ts";
 import { LabelMatching, labelsToText } from "./result-labels.ts";
-import { hasSample, masked } from "./step-columns.ts";
+import { hasSample, masked, presenceOf } from "./step-columns.ts";
 
 export interface InfoSpec {
   readonly nameMatchers: readonly Matcher[];
@@ -30,36 +30,19 @@ export interface InfoSpec {
 
 const identifying = ["instance", "job"] as const;
 
-export class InfoNode extends ExecNode<VectorValue> {
-  readonly #spec: InfoSpec;
-  readonly #base: VectorNode;
-
-  constructor(spec: InfoSpec, base: VectorNode) {
-    super();
-    this.#spec = spec;
-    this.#base = base;
-  }
-
-  protected override compute(context: EvalContext): VectorValue {
-    const base = this.#base.eval(context).series;
-    const isInfo = nameMatches(this.#spec.nameMatchers);
+export function infoNode(spec: InfoSpec, source: VectorNode): VectorNode {
+  return new ExecNode("info", [source, spec.values, spec.timestamps], (context) => {
+    const base = source.eval(context).series;
+    const isInfo = nameMatches(spec.nameMatchers);
     const enriched = base.filter(({ labels }) => !isInfo(labels.name));
     const wanted = identityFilter(enriched);
-    checkFloats(this.#spec.values.eval(context).series.filter(wanted));
-    const infos = this.#spec.timestamps.eval(context).series.filter(wanted);
-    const join = new InfoJoin(this.#spec, base, infos, context.budget.make);
+    checkFloats(spec.values.eval(context).series.filter(wanted));
+    const infos = spec.timestamps.eval(context).series.filter(wanted);
+    const join = new InfoJoin(spec, base, infos, context.budget.make);
     const series = base.flatMap((one) => (isInfo(one.labels.name) ? [one] : join.enrich(one)));
     join.conflicts.throwFirst();
     return { type: "vector", series: mergeDuplicates(series) };
-  }
-
-  override describe(): string {
-    return "info";
-  }
-
-  override children(): readonly ExecNode[] {
-    return [this.#base, this.#spec.values, this.#spec.timestamps];
-  }
+  });
 }
 
 function nameMatches(matchers: readonly Matcher[]): (name: string) => boolean {
@@ -116,12 +99,7 @@ class InfoJoin {
     this.#infos = infos;
     this.#dataNames = new Set(spec.dataMatchers.map(({ name }) => name));
     this.#needsMatch = spec.dataMatchers.some((matcher) => !compileMatcher(matcher)(""));
-    const anyBase = new Uint8Array(spec.steps);
-    for (const { kinds } of base) {
-      for (let step = 0; step < spec.steps; step += 1) {
-        if (kinds[step] !== stepAbsent) anyBase[step] = 1;
-      }
-    }
+    const anyBase = presenceOf(base, spec.steps);
     for (const [index, info] of infos.entries()) this.#add(info, index, anyBase);
   }
 

@@ -1,7 +1,7 @@
 /** A function of instant vectors, scalars and strings. */
 import type { Grid, StepSeries } from "../model.ts";
 import { type CallPlaces, sinkAt } from "./call-places.ts";
-import { type EvalContext, ExecNode, type ScalarValue, type VectorValue } from "./exec-node.ts";
+import { type EvalContext, ExecNode, type ScalarNode, type VectorNode } from "./exec-node.ts";
 import { finishVector } from "./finish-vector.ts";
 import type { InstantArg, InstantFunction, InstantResult } from "./functions/types.ts";
 import { dropNamesNow } from "./result-labels.ts";
@@ -15,56 +15,22 @@ export interface InstantCallSpec {
   readonly places: CallPlaces;
 }
 
-export class VectorCallNode extends ExecNode<VectorValue> {
-  readonly #spec: InstantCallSpec;
-  readonly #args: readonly ExecNode[];
-
-  constructor(spec: InstantCallSpec, args: readonly ExecNode[]) {
-    super();
-    this.#spec = spec;
-    this.#args = args;
-  }
-
-  protected override compute(context: EvalContext): VectorValue {
-    const result = call(this.#spec, this.#args, context);
+export function vectorCallNode(spec: InstantCallSpec, args: readonly ExecNode[]): VectorNode {
+  return new ExecNode(spec.name, args, (context) => {
+    const result = call(spec, args, context);
     const found: readonly StepSeries[] = result.type === "vector" ? result.series : [];
     const present = found.filter(({ kinds }) => hasSample(kinds));
     const series = dropNamesNow(present, context.options.delayedNameRemoval);
-    return finishVector(series, this.#spec.singleStep, context);
-  }
-
-  override describe(): string {
-    return this.#spec.name;
-  }
-
-  override children(): readonly ExecNode[] {
-    return this.#args;
-  }
+    return finishVector(series, spec.singleStep, context);
+  });
 }
 
-export class ScalarCallNode extends ExecNode<ScalarValue> {
-  readonly #spec: InstantCallSpec;
-  readonly #args: readonly ExecNode[];
-
-  constructor(spec: InstantCallSpec, args: readonly ExecNode[]) {
-    super();
-    this.#spec = spec;
-    this.#args = args;
-  }
-
-  protected override compute(context: EvalContext): ScalarValue {
-    const result = call(this.#spec, this.#args, context);
+export function scalarCallNode(spec: InstantCallSpec, args: readonly ExecNode[]): ScalarNode {
+  return new ExecNode(spec.name, args, (context) => {
+    const result = call(spec, args, context);
     const values = result.type === "scalar" ? result.values : new Float64Array(0);
     return { type: "scalar", values };
-  }
-
-  override describe(): string {
-    return this.#spec.name;
-  }
-
-  override children(): readonly ExecNode[] {
-    return this.#args;
-  }
+  });
 }
 
 function call(

@@ -5,11 +5,11 @@ import { executeLeaf } from "../leaf/execute-leaf.ts";
 import type { BaseExpr, LeafAggregate, LeafResult } from "../leaf.ts";
 import { type Position, type StepSeries, stepCount } from "../model.ts";
 import { addLeafAnnotations, type CallPlaces } from "./call-places.ts";
-import { type EvalContext, ExecNode, type MatrixValue, type VectorValue } from "./exec-node.ts";
-import { finishPartials, type GroupedOp } from "./finish-partials.ts";
+import { type EvalContext, ExecNode, type MatrixNode, type VectorNode } from "./exec-node.ts";
+import { finishPartials } from "./finish-partials.ts";
 import { finishRangeCall, finishVector } from "./finish-vector.ts";
 import { dropNamesNow } from "./result-labels.ts";
-import { type SelectSpec, selectSeries } from "./select-k.ts";
+import { selectSeries } from "./select-k.ts";
 
 export interface LeafUse {
   /** The index among the plan's leaves. */
@@ -21,32 +21,19 @@ export interface LeafUse {
 }
 
 /** A selector, or a function of its windows, at every step. */
-export class LeafVectorNode extends ExecNode<VectorValue> {
-  readonly #use: LeafUse;
-  readonly #singleStep: boolean;
-
-  constructor(use: LeafUse, singleStep: boolean) {
-    super();
-    this.#use = use;
-    this.#singleStep = singleStep;
-  }
-
-  protected override compute(context: EvalContext): VectorValue {
-    const result = stepsOf(this.#use, context);
-    addLeafAnnotations(context.annotations, result.annotations, this.#use.places);
-    if (context.options.delayedNameRemoval || this.#use.wanted.rangeMs !== undefined) {
+export function leafVectorNode(use: LeafUse, singleStep: boolean): VectorNode {
+  return new ExecNode(leafText(use), [], (context) => {
+    const result = stepsOf(use, context);
+    addLeafAnnotations(context.annotations, result.annotations, use.places);
+    if (context.options.delayedNameRemoval || use.wanted.rangeMs !== undefined) {
       return finishRangeCall(result.series, context);
     }
-    return finishVector(dropNamesNow(result.series, false), this.#singleStep, context);
-  }
+    return finishVector(dropNamesNow(result.series, false), singleStep, context);
+  });
+}
 
-  override describe(): string {
-    return `leaf ${this.#use.index}: ${this.#use.text}`;
-  }
-
-  override children(): readonly ExecNode[] {
-    return [];
-  }
+function leafText({ index, text }: LeafUse): string {
+  return `leaf ${index}: ${text}`;
 }
 
 function stepsOf(
@@ -91,66 +78,45 @@ export interface LeafAggregateSpec {
 }
 
 /** A leaf that was aggregated within each shard. */
-export class LeafAggregateNode extends ExecNode<VectorValue> {
-  readonly #use: LeafUse;
-  readonly #spec: LeafAggregateSpec;
-
-  constructor(use: LeafUse, spec: LeafAggregateSpec) {
-    super();
-    this.#use = use;
-    this.#spec = spec;
-  }
-
-  protected override compute(context: EvalContext): VectorValue {
-    const { aggregate } = this.#spec;
-    const result = resultOf(this.#use.index, context);
+export function leafAggregateNode(use: LeafUse, spec: LeafAggregateSpec): VectorNode {
+  return new ExecNode(leafText(use), [], (context) => {
+    const { aggregate, inputPosition } = spec;
+    const result = resultOf(use.index, context);
     assert(result.kind === "partials", "an aggregated leaf has partial results");
-    addLeafAnnotations(context.annotations, result.annotations, this.#use.places);
-    const steps = stepCount(this.#use.wanted.grid);
-    if (aggregate.op === "topk" || aggregate.op === "bottomk") {
-      return { type: "vector", series: this.#select(aggregate.op, result.series, steps, context) };
+    addLeafAnnotations(context.annotations, result.annotations, use.places);
+    const steps = stepCount(use.wanted.grid);
+    const { op } = aggregate;
+    if (op === "topk" || op === "bottomk") {
+      return { type: "vector", series: selectBest(op, spec, result.series, steps, context) };
     }
     context.budget.expect((result.groups.length + result.series.length) * steps * stepBytes);
-    const op: GroupedOp = aggregate.op;
-    const { inputPosition } = this.#spec;
     const series = finishPartials({ op, aggregate, steps, inputPosition }, result, context);
     return { type: "vector", series };
-  }
+  });
+}
 
-  #select(
-    op: "topk" | "bottomk",
-    candidates: readonly StepSeries[],
-    steps: number,
-    context: EvalContext,
-  ): readonly StepSeries[] {
-    const { aggregate, singleStep, position, paramPosition } = this.#spec;
-    const grouping = { names: aggregate.grouping, without: aggregate.without };
-    const spec: SelectSpec = { op, grouping, singleStep, position, paramPosition };
-    const counts = new Float64Array(steps).fill(aggregate.k ?? 0);
-    const named = dropNamesNow(candidates, context.options.delayedNameRemoval);
-    return selectSeries(spec, counts, named, context);
-  }
-
-  override describe(): string {
-    return `leaf ${this.#use.index}: ${this.#use.text}`;
-  }
-
-  override children(): readonly ExecNode[] {
-    return [];
-  }
+function selectBest(
+  op: "topk" | "bottomk",
+  { aggregate, singleStep, position, paramPosition }: LeafAggregateSpec,
+  candidates: readonly StepSeries[],
+  steps: number,
+  context: EvalContext,
+): readonly StepSeries[] {
+  const grouping = { names: aggregate.grouping, without: aggregate.without };
+  const counts = new Float64Array(steps).fill(aggregate.k ?? 0);
+  const named = dropNamesNow(candidates, context.options.delayedNameRemoval);
+  return selectSeries(
+    { op, grouping, singleStep, position, paramPosition },
+    counts,
+    named,
+    context,
+  );
 }
 
 /** A selector's samples. */
-export class LeafSamplesNode extends ExecNode<MatrixValue> {
-  readonly #use: LeafUse;
-
-  constructor(use: LeafUse) {
-    super();
-    this.#use = use;
-  }
-
-  protected override compute(context: EvalContext): MatrixValue {
-    const result = resultOf(this.#use.index, context);
+export function leafSamplesNode(use: LeafUse): MatrixNode {
+  return new ExecNode(leafText(use), [], (context) => {
+    const result = resultOf(use.index, context);
     assert(result.kind === "raw", "a raw leaf has samples");
     const series = result.series.map(({ labels, samples }) => ({
       labels,
@@ -158,13 +124,5 @@ export class LeafSamplesNode extends ExecNode<MatrixValue> {
       samples,
     }));
     return { type: "matrix", series };
-  }
-
-  override describe(): string {
-    return `leaf ${this.#use.index}: ${this.#use.text}`;
-  }
-
-  override children(): readonly ExecNode[] {
-    return [];
-  }
+  });
 }

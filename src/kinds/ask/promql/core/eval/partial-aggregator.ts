@@ -13,6 +13,7 @@ import { compareLabels, type Labels } from "../labels.ts";
 import { makeGrouper } from "../leaf/group-labels.ts";
 import type { LeafAggregate, PartialGroup, PartialOp } from "../leaf.ts";
 import { type StepSeries, stepFloat, stepHistogram } from "../model.ts";
+import { addSeries } from "./aggregate-floats.ts";
 import { BestValues } from "./best-values.ts";
 
 interface Group {
@@ -76,7 +77,10 @@ export class PartialAggregator {
     const { kinds, values } = series;
     switch (this.#op) {
       case "sum":
-        addToSums(group, kinds, values, this.#steps);
+        addSeries(
+          { counts: group.counts, values: group.values, lost: group.compensations },
+          series,
+        );
         break;
       case "avg":
         this.#addToMeans(group, kinds, values);
@@ -228,24 +232,6 @@ function copySeries(series: StepSeries, kinds: Uint8Array): StepSeries {
     values: values.slice(),
     histograms: histograms?.slice(),
   };
-}
-
-function addToSums(group: Group, kinds: Uint8Array, values: Float64Array, steps: number): void {
-  const { counts, values: sums, compensations } = group;
-  for (let step = 0; step < steps; step += 1) {
-    if (kinds[step] !== stepFloat) continue;
-    const value = values[step] as number;
-    const count = counts[step] as number;
-    counts[step] = count + 1;
-    if (count === 0) {
-      sums[step] = value;
-      continue;
-    }
-    const sum = sums[step] as number;
-    const total = sum + value;
-    sums[step] = total;
-    compensations[step] = lostAfter(value, sum, total, compensations[step] as number);
-  }
 }
 
 /** NaN is replaced by any other value. */

@@ -83,7 +83,7 @@ export function countSamples(series: readonly StepSeries[]): number {
     }
     for (let step = 0; step < kinds.length; step += 1) {
       const kind = kinds[step] as number;
-      count += kind === stepHistogram ? histogramWeight(histograms[step] as FloatHistogram) : kind;
+      count += kind === stepHistogram ? histogramSize(histograms[step] as FloatHistogram) : kind;
     }
   }
   return Math.max(count, Math.floor(room / 4));
@@ -96,20 +96,24 @@ export function columnBytes(series: readonly StepSeries[], samples: number): num
   return room * stepBytes + Math.max(0, samples - room) * 16;
 }
 
-export function countRangeSamples({ count, histograms }: SampleColumns): number {
-  if (histograms === undefined) return count;
-  let total = 0;
-  for (let index = 0; index < count; index += 1) {
+/** How many samples those from `from` up to `to` count as. */
+export function sampleSize({ histograms }: SampleColumns, from: number, to: number): number {
+  if (histograms === undefined) return to - from;
+  let size = 0;
+  for (let index = from; index < to; index += 1) {
     const histogram = histograms[index];
-    total += histogram === undefined ? 1 : histogramWeight(histogram);
+    size += histogram === undefined ? 1 : histogramSize(histogram);
   }
-  return total;
+  return size;
 }
 
 /** Its size in Prometheus's memory, with a timestamp, in samples of 16 bytes. */
-function histogramWeight(histogram: FloatHistogram): number {
-  const spans = histogram.positiveSpans.length + histogram.negativeSpans.length;
-  const buckets = histogram.positiveBuckets.length + histogram.negativeBuckets.length;
-  const bytes = 168 + 8 * (spans + buckets + histogram.customValues.length);
-  return Math.floor((bytes + 8) / 16);
+export function histogramSize(histogram: FloatHistogram): number {
+  const elements =
+    histogram.positiveSpans.length +
+    histogram.negativeSpans.length +
+    histogram.positiveBuckets.length +
+    histogram.negativeBuckets.length +
+    histogram.customValues.length;
+  return Math.floor((176 + 8 * elements) / 16);
 }

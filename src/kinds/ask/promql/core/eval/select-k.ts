@@ -1,16 +1,17 @@
 /** topk, bottomk, limitk and limit_ratio, which keep whole samples with their labels. */
-import { histogramIgnoredInAggregation, invalidRatio } from "../annotations.ts";
+import { annotate, histogramIgnoredInAggregation, invalidRatio } from "../annotations.ts";
+import type { SelectOp } from "../ast.ts";
 import { PromqlError } from "../engine-types.ts";
 import { formatGeneral } from "../go-format.ts";
-import { type Position, type StepSeries, stepAbsent, stepHistogram } from "../model.ts";
+import { type Position, type StepSeries, stepAbsent } from "../model.ts";
 import type { EvalContext } from "./exec-node.ts";
 import { type Grouping, groupSeries, type SeriesGroup } from "./grouped-series.ts";
 import { labelsOffset } from "./labels-hash.ts";
-import { hasSample, masked } from "./step-columns.ts";
+import { hasHistograms, hasSample, masked } from "./step-columns.ts";
 import { TopHeaps } from "./top-heap.ts";
 
 export interface SelectSpec {
-  readonly op: "topk" | "bottomk" | "limitk" | "limit_ratio";
+  readonly op: SelectOp;
   readonly grouping: Grouping;
   readonly singleStep: boolean;
   readonly position: Position;
@@ -29,15 +30,10 @@ export function selectSeries(
   const counts = params.map((value) => Math.min(Math.trunc(value), series.length));
   const groups = groupSeries(series, spec.grouping);
   if (spec.op === "limitk") return groups.flatMap((group) => firstOf(group, counts));
-  if (series.some(hasHistogram)) {
-    const { level, message } = histogramIgnoredInAggregation(spec.op);
-    context.annotations.add(level, message, spec.position);
+  if (series.some(hasHistograms)) {
+    annotate(context.annotations, histogramIgnoredInAggregation(spec.op), spec.position);
   }
   return groups.flatMap((group) => bestOf(spec, group, counts));
-}
-
-function hasHistogram({ histograms, kinds }: StepSeries): boolean {
-  return histograms !== undefined && kinds.includes(stepHistogram);
 }
 
 /** The greatest float below 2^63. */
@@ -125,13 +121,8 @@ function selectRatio(
   const min = params.reduce((a, b) => Math.min(a, b), Number.MAX_VALUE);
   if (max === 0 && min === 0) return [];
   if (Number.isNaN(max)) throw new PromqlError("execution", "Ratio value is NaN");
-  const { annotations } = context;
-  for (const note of [
-    ...(max > 1 ? [invalidRatio(max, 1)] : []),
-    ...(min < -1 ? [invalidRatio(min, -1)] : []),
-  ]) {
-    annotations.add(note.level, note.message, spec.paramPosition);
-  }
+  if (max > 1) annotate(context.annotations, invalidRatio(max, 1), spec.paramPosition);
+  if (min < -1) annotate(context.annotations, invalidRatio(min, -1), spec.paramPosition);
   const kept: StepSeries[] = [];
   for (const one of series) {
     const offset = labelsOffset(one.labels);

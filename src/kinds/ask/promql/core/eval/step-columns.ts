@@ -1,7 +1,8 @@
 /** Operations on the columns of a `StepSeries`. */
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
+import type { MutableSteps } from "../kernels/types.ts";
 import type { Labels } from "../labels.ts";
-import { type Grid, type StepSeries, stepAbsent, stepCount } from "../model.ts";
+import { type Grid, type StepSeries, stepAbsent, stepCount, stepHistogram } from "../model.ts";
 
 /** A series' values at the steps, without its labels. */
 export interface StepColumns {
@@ -10,34 +11,12 @@ export interface StepColumns {
   readonly histograms: (FloatHistogram | undefined)[] | undefined;
 }
 
-/** Columns being filled. */
-export interface WritableColumns {
-  readonly kinds: Uint8Array;
-  readonly values: Float64Array;
-  histograms: (FloatHistogram | undefined)[] | undefined;
-}
-
-export function newColumns(steps: number): WritableColumns {
+export function newColumns(steps: number): MutableSteps {
   return { kinds: new Uint8Array(steps), values: new Float64Array(steps), histograms: undefined };
 }
 
-export function putHistogram(
-  columns: WritableColumns,
-  step: number,
-  histogram: FloatHistogram,
-): void {
-  columns.histograms ??= new Array<FloatHistogram | undefined>(columns.kinds.length).fill(
-    undefined,
-  );
-  columns.kinds[step] = 2;
-  columns.histograms[step] = histogram;
-}
-
 export function hasSample(kinds: Uint8Array): boolean {
-  for (let step = 0; step < kinds.length; step += 1) {
-    if (kinds[step] !== stepAbsent) return true;
-  }
-  return false;
+  return firstSample(kinds) < kinds.length;
 }
 
 export function firstSample(kinds: Uint8Array): number {
@@ -45,6 +24,21 @@ export function firstSample(kinds: Uint8Array): number {
     if (kinds[step] !== stepAbsent) return step;
   }
   return kinds.length;
+}
+
+/** 1 at the steps where any of the series has a sample. */
+export function presenceOf(series: readonly StepSeries[], steps: number): Uint8Array {
+  const presence = new Uint8Array(steps);
+  for (const { kinds } of series) {
+    for (let step = 0; step < steps; step += 1) {
+      if (kinds[step] !== stepAbsent) presence[step] = 1;
+    }
+  }
+  return presence;
+}
+
+export function hasHistograms({ histograms, kinds }: StepSeries): boolean {
+  return histograms !== undefined && kinds.includes(stepHistogram);
 }
 
 export function seriesOf(labels: Labels, dropName: boolean, columns: StepColumns): StepSeries {

@@ -1,5 +1,5 @@
 /** Keeps the last note that one operation makes at one step. */
-import type { AnnotationSet, Note } from "../annotations.ts";
+import { type AnnotationSet, annotate, type Note } from "../annotations.ts";
 import type { Position } from "../model.ts";
 
 export class StepNotes {
@@ -17,7 +17,7 @@ export class StepNotes {
 
   addTo(annotations: AnnotationSet<Position>, position: Position): void {
     for (const note of this.#last ?? []) {
-      if (note !== undefined) annotations.add(note.level, note.message, position);
+      if (note !== undefined) annotate(annotations, note, position);
     }
   }
 }

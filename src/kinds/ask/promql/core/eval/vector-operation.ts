@@ -10,7 +10,7 @@
  */
 import type { VectorMatching } from "../ast.ts";
 import { compareLabels, Labels } from "../labels.ts";
-import { type Position, type StepSeries, stepAbsent } from "../model.ts";
+import type { Position, StepSeries } from "../model.ts";
 import { ColumnOperator } from "./column-operator.ts";
 import type { ElementOp } from "./combine-samples.ts";
 import type { EvalContext } from "./exec-node.ts";
@@ -18,7 +18,7 @@ import { isArithmetic } from "./float-operators.ts";
 import { MatchConflicts } from "./match-conflicts.ts";
 import { filled, type OneSideGroup, oneSideGroup, onlyFill } from "./one-side.ts";
 import { LabelMatching, labelsToText, withoutMetadata } from "./result-labels.ts";
-import { hasSample, masked, type StepColumns, seriesOf } from "./step-columns.ts";
+import { hasSample, masked, presenceOf, type StepColumns, seriesOf } from "./step-columns.ts";
 import { StepNotes } from "./step-notes.ts";
 
 export interface VectorBinarySpec {
@@ -89,13 +89,9 @@ export class VectorOperation {
   }
 
   #groupOneSide(filling: boolean): void {
-    const members = new Map<string, number[]>();
-    this.#one.forEach(({ labels }, index) => {
-      const key = this.#labelMatching.keyOf(labels);
-      const known = members.get(key);
-      if (known === undefined) members.set(key, [index]);
-      else known.push(index);
-    });
+    const members = Map.groupBy(this.#one.keys(), (index) =>
+      this.#labelMatching.keyOf((this.#one[index] as StepSeries).labels),
+    );
     let presence: Uint8Array | undefined;
     for (const [key, indexes] of members) {
       const group = oneSideGroup(this.#one, indexes, (step, first, second) => {
@@ -232,16 +228,6 @@ export class VectorOperation {
       ? this.#operator.apply(one, many, found)
       : this.#operator.apply(many, one, found);
   }
-}
-
-function presenceOf(series: readonly StepSeries[], steps: number): Uint8Array {
-  const presence = new Uint8Array(steps);
-  for (const { kinds } of series) {
-    for (let step = 0; step < steps; step += 1) {
-      if (kinds[step] !== stepAbsent) presence[step] = 1;
-    }
-  }
-  return presence;
 }
 
 function firstShared(a: Uint8Array, b: Uint8Array): number | undefined {

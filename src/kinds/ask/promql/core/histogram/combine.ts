@@ -77,16 +77,12 @@ function combineCustom(
         customValues: a.customValues,
       };
   return {
+    ...a,
     counterResetHint: combinedHint(a.counterResetHint, b.counterResetHint),
-    schema: customBucketsSchema,
-    zeroThreshold: a.zeroThreshold,
-    zeroCount: a.zeroCount,
     count: a.count + sign * b.count,
     sum: a.sum + sign * b.sum,
     positiveSpans: side.spans,
     positiveBuckets: side.buckets,
-    negativeSpans: a.negativeSpans,
-    negativeBuckets: a.negativeBuckets,
     customValues,
   };
 }
@@ -106,22 +102,10 @@ function combineRebucketed(
 function combineExponential(a: FloatHistogram, b: FloatHistogram, sign: 1 | -1): FloatHistogram {
   const zeros = reconcileZeroBuckets(a, b);
   const zeroThreshold = zeros.a.threshold;
-  const positive = addCoarsened(
-    zeros.positive,
-    a.schema,
-    positiveSide(b),
-    b.schema,
-    sign,
-    zeroThreshold,
-  );
-  const negative = addCoarsened(
-    zeros.negative,
-    a.schema,
-    negativeSide(b),
-    b.schema,
-    sign,
-    zeroThreshold,
-  );
+  const add = (left: Side, right: Side): Side =>
+    addCoarsened(left, a.schema, right, b.schema, sign, zeroThreshold);
+  const positive = add(zeros.positive, positiveSide(b));
+  const negative = add(zeros.negative, negativeSide(b));
   return {
     counterResetHint: combinedHint(a.counterResetHint, b.counterResetHint),
     schema: Math.min(a.schema, b.schema),

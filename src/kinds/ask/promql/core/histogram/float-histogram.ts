@@ -27,3 +27,18 @@ export interface FloatHistogram {
   readonly negativeBuckets: readonly number[];
   readonly customValues: readonly number[];
 }
+
+/** Counts nothing, in exponential buckets. */
+export const emptyHistogram: FloatHistogram = {
+  counterResetHint: "unknown",
+  schema: 0,
+  zeroThreshold: 0,
+  zeroCount: 0,
+  count: 0,
+  sum: 0,
+  positiveSpans: [],
+  positiveBuckets: [],
+  negativeSpans: [],
+  negativeBuckets: [],
+  customValues: [],
+};

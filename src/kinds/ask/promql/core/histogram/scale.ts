@@ -1,7 +1,7 @@
 /** Scales, compacts and coarsens histograms. */
 import { customBucketsSchema, type FloatHistogram } from "./float-histogram.ts";
-import { coarsenSide, compactSide } from "./layout.ts";
-import { negativeSide, positiveSide } from "./zero-bucket.ts";
+import { coarsenSide, compactSide, emptySide } from "./layout.ts";
+import { negativeSide, positiveSide, withSides } from "./zero-bucket.ts";
 
 /** A negative factor makes it a gauge. */
 export function scaleHistogram(histogram: FloatHistogram, factor: number): FloatHistogram {
@@ -32,15 +32,7 @@ export function divideHistogram(histogram: FloatHistogram, divisor: number): Flo
     count: histogram.count / divisor,
     sum: histogram.sum / divisor,
   };
-  if (divisor === 0) {
-    return {
-      ...totals,
-      positiveSpans: [],
-      positiveBuckets: [],
-      negativeSpans: [],
-      negativeBuckets: [],
-    };
-  }
+  if (divisor === 0) return withSides(totals, emptySide, emptySide);
   return {
     ...totals,
     counterResetHint: divisor < 0 ? "gauge" : histogram.counterResetHint,
@@ -64,13 +56,7 @@ export function compactHistogram(histogram: FloatHistogram): FloatHistogram {
   const positive = compactSide(positiveBefore);
   const negative = compactSide(negativeBefore);
   if (positive === positiveBefore && negative === negativeBefore) return histogram;
-  return {
-    ...histogram,
-    positiveSpans: positive.spans,
-    positiveBuckets: positive.buckets,
-    negativeSpans: negative.spans,
-    negativeBuckets: negative.buckets,
-  };
+  return withSides(histogram, positive, negative);
 }
 
 /** Converts to a coarser schema. Neither may have custom buckets. */
@@ -84,14 +70,7 @@ export function reduceResolution(histogram: FloatHistogram, schema: number): Flo
   const shift = histogram.schema - schema;
   const positive = coarsenSide(positiveSide(histogram), shift);
   const negative = coarsenSide(negativeSide(histogram), shift);
-  return {
-    ...histogram,
-    schema,
-    positiveSpans: positive.spans,
-    positiveBuckets: positive.buckets,
-    negativeSpans: negative.spans,
-    negativeBuckets: negative.buckets,
-  };
+  return withSides({ ...histogram, schema }, positive, negative);
 }
 
 /** Returns the same histogram if it has the schema. A coarser copy has an unknown reset hint. */

@@ -90,6 +90,21 @@ export function positiveSide(histogram: FloatHistogram): Side {
   return { spans: histogram.positiveSpans, buckets: histogram.positiveBuckets };
 }
 
+/** The histogram with other buckets. */
+export function withSides(
+  histogram: FloatHistogram,
+  positive: Side,
+  negative: Side,
+): FloatHistogram {
+  return {
+    ...histogram,
+    positiveSpans: positive.spans,
+    positiveBuckets: positive.buckets,
+    negativeSpans: negative.spans,
+    negativeBuckets: negative.buckets,
+  };
+}
+
 export function negativeSide(histogram: FloatHistogram): Side {
   return { spans: histogram.negativeSpans, buckets: histogram.negativeBuckets };
 }

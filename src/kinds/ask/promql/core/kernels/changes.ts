@@ -88,17 +88,7 @@ function isReset(
   const previous = histograms?.[index - 1];
   const current = histograms?.[index];
   if ((previous === undefined) !== (current === undefined)) return true;
-  if (
-    startTs !== undefined &&
-    isStartReset(
-      startTs[index - 1] as number,
-      ts[index - 1] as number,
-      startTs[index] as number,
-      ts[index] as number,
-    )
-  ) {
-    return true;
-  }
+  if (startTs !== undefined && isStartReset(ts, startTs, index)) return true;
   if (previous !== undefined && current !== undefined) return detectReset(current, previous);
   return (values[index] as number) < (values[index - 1] as number);
 }

@@ -126,16 +126,13 @@ function findStarts(
   let resetCount = 0;
   let overlapCount = 0;
   for (let index = 1; index < count; index += 1) {
-    const previousStart = startTs[index - 1] as number;
-    const previousMs = ts[index - 1] as number;
-    const start = startTs[index] as number;
-    if (startsOverlap(previousStart, previousMs, start)) {
+    if (startsOverlap(ts, startTs, index)) {
       overlaps[overlapCount] = index;
       overlapCount += 1;
     }
     if (
       (values[index] as number) < (values[index - 1] as number) ||
-      isStartReset(previousStart, previousMs, start, ts[index] as number)
+      isStartReset(ts, startTs, index)
     ) {
       resets[resetCount] = index;
       resetCount += 1;

@@ -3,7 +3,7 @@
  * reset, extrapolated by the counts of observations.
  */
 import { detectReset } from "../histogram/detect-reset.ts";
-import type { FloatHistogram } from "../histogram/float-histogram.ts";
+import { emptyHistogram, type FloatHistogram } from "../histogram/float-histogram.ts";
 import { compactHistogram, copyToSchema, scaleHistogram } from "../histogram/scale.ts";
 import type { AnnotationSink } from "../model.ts";
 import { extrapolationFactor, type RateShape } from "./extrapolation.ts";
@@ -140,28 +140,13 @@ function changeBetween(
 }
 
 function emptyLike({ schema, customValues }: FloatHistogram): FloatHistogram {
-  return {
-    counterResetHint: "unknown",
-    schema,
-    zeroThreshold: 0,
-    zeroCount: 0,
-    count: 0,
-    sum: 0,
-    positiveSpans: [],
-    positiveBuckets: [],
-    negativeSpans: [],
-    negativeBuckets: [],
-    customValues,
-  };
+  return { ...emptyHistogram, schema, customValues };
 }
 
 function overlapsWithin({ ts, startTs }: HistogramSamples, first: number, last: number): boolean {
   if (startTs === undefined) return false;
   for (let index = first + 1; index <= last; index += 1) {
-    const previousStart = startTs[index - 1] as number;
-    if (startsOverlap(previousStart, ts[index - 1] as number, startTs[index] as number)) {
-      return true;
-    }
+    if (startsOverlap(ts, startTs, index)) return true;
   }
   return false;
 }
@@ -200,12 +185,6 @@ class ResetFlags {
 
   #startsAnew(index: number): boolean {
     const { ts, startTs } = this.#samples;
-    if (startTs === undefined) return false;
-    return isStartReset(
-      startTs[index - 1] as number,
-      ts[index - 1] as number,
-      startTs[index] as number,
-      ts[index] as number,
-    );
+    return startTs !== undefined && isStartReset(ts, startTs, index);
   }
 }

@@ -56,13 +56,7 @@ function isStartResetAt(
   last: number,
   startTs: Float64Array | undefined,
 ): boolean {
-  if (startTs === undefined) return false;
-  return isStartReset(
-    startTs[last - 1] as number,
-    ts[last - 1] as number,
-    startTs[last] as number,
-    ts[last] as number,
-  );
+  return startTs !== undefined && isStartReset(ts, startTs, last);
 }
 
 function floatChange(

@@ -1,7 +1,8 @@
 /** Linear regression over windows, and double exponential smoothing. Both need two floats. */
 import { PromqlError } from "../engine-types.ts";
+import { formatFixed } from "../format-float.ts";
 import { stepAbsent, stepFloat } from "../model.ts";
-import { argAt, type FloatBody, floatKernel } from "./float-kernel.ts";
+import { argAt, type FloatBody, type FloatCall, floatKernel } from "./float-kernel.ts";
 import { type FloatSamples, withoutStale } from "./split-samples.ts";
 import type { RangeKernel } from "./types.ts";
 import { BoundsFinder, windowEdges } from "./windows.ts";
@@ -71,48 +72,42 @@ function fitLine(floats: FloatSamples, from: number, to: number, zeroMs: number)
   line.intercept = sumY / count - (line.slope * sumX) / count;
 }
 
-export const deriv: FloatBody = (floats, { steps, lo, hi }, out) => {
-  for (let step = 0; step < steps; step += 1) {
-    const from = lo[step] as number;
-    const to = hi[step] as number;
-    if (to - from < 2) {
-      out.kinds[step] = stepAbsent;
-      continue;
+/** Computes every window of two floats or more; others have no value. */
+function ofTwoFloats(
+  compute: (
+    floats: FloatSamples,
+    from: number,
+    to: number,
+    step: number,
+    call: FloatCall,
+  ) => number,
+): FloatBody {
+  return (floats, { steps, lo, hi }, out, call) => {
+    for (let step = 0; step < steps; step += 1) {
+      const from = lo[step] as number;
+      const to = hi[step] as number;
+      out.kinds[step] = to - from < 2 ? stepAbsent : stepFloat;
+      if (to - from >= 2) out.values[step] = compute(floats, from, to, step, call);
     }
-    // Times relative to the first sample are small, so that their squares are exact.
-    fitLine(floats, from, to, floats.ts[from] as number);
-    out.kinds[step] = stepFloat;
-    out.values[step] = line.slope;
-  }
-};
+  };
+}
 
-export const predictLinear: FloatBody = (floats, { steps, lo, hi }, out, { windows, args }) => {
+export const deriv: FloatBody = ofTwoFloats((floats, from, to) => {
+  // Times relative to the first sample are small, so that their squares are exact.
+  fitLine(floats, from, to, floats.ts[from] as number);
+  return line.slope;
+});
+
+export const predictLinear: FloatBody = ofTwoFloats((floats, from, to, step, { windows, args }) => {
   const { startMs, stepMs } = windows.grid;
-  for (let step = 0; step < steps; step += 1) {
-    const from = lo[step] as number;
-    const to = hi[step] as number;
-    if (to - from < 2) {
-      out.kinds[step] = stepAbsent;
-      continue;
-    }
-    // Relative to the evaluation time, whatever the window's offset.
-    fitLine(floats, from, to, startMs + step * stepMs);
-    out.kinds[step] = stepFloat;
-    out.values[step] = line.slope * argAt(args[0], step) + line.intercept;
-  }
-};
+  // Relative to the evaluation time, whatever the window's offset.
+  fitLine(floats, from, to, startMs + step * stepMs);
+  return line.slope * argAt(args[0], step) + line.intercept;
+});
 
-const smoothed: FloatBody = (floats, { steps, lo, hi }, out, { args }) => {
-  const { values } = floats;
-  for (let step = 0; step < steps; step += 1) {
-    const from = lo[step] as number;
-    const to = hi[step] as number;
-    out.kinds[step] = stepAbsent;
-    if (to - from < 2) continue;
-    out.kinds[step] = stepFloat;
-    out.values[step] = smooth(values, from, to, argAt(args[0], step), argAt(args[1], step));
-  }
-};
+const smoothed: FloatBody = ofTwoFloats(({ values }, from, to, step, { args }) =>
+  smooth(values, from, to, argAt(args[0], step), argAt(args[1], step)),
+);
 
 const smoothedKernel = floatKernel(smoothed);
 const finder = new BoundsFinder();
@@ -148,14 +143,7 @@ function checkFactor(name: string, symbol: string, factor: number): void {
   if (factor <= 0 || factor >= 1) {
     throw new PromqlError(
       "execution",
-      `invalid ${name} factor. Expected: 0 < ${symbol} < 1, got: ${formatFixed(factor)}`,
+      `invalid ${name} factor. Expected: 0 < ${symbol} < 1, got: ${formatFixed(factor, 6)}`,
     );
   }
-}
-
-/** Like Go's %f. */
-function formatFixed(value: number): string {
-  if (value === Infinity) return "+Inf";
-  if (value === -Infinity) return "-Inf";
-  return Math.abs(value) < 1e21 ? value.toFixed(6) : `${BigInt(value)}.000000`;
 }

@@ -4,6 +4,7 @@
  */
 import { AnnotationSet } from "../annotations.ts";
 import { PartialAggregator } from "../eval/partial-aggregator.ts";
+import { sampleSize } from "../eval/sample-budget.ts";
 import { type HeldMemory, sampleBytes, stepBytes, unboundedMemory } from "../held-memory.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import type { MutableSteps } from "../kernels/types.ts";
@@ -13,7 +14,7 @@ import { type RawSeries, type SampleColumns, type StepSeries, stepCount } from "
 import { withHistogramStats } from "./histogram-stats.ts";
 import { type LeafFunction, leafFunction } from "./leaf-function.ts";
 import { type LeafTimeRange, leafTimeRange } from "./leaf-time-range.ts";
-import { SampleBudget, sampleSize, valueSize } from "./sample-budget.ts";
+import { SampleBudget, valueSize } from "./sample-budget.ts";
 import { trimSamples } from "./trim-samples.ts";
 
 export interface LeafLimits {

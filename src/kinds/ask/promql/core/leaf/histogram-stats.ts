@@ -5,7 +5,11 @@
  * may clash in sums.
  */
 import { detectReset } from "../histogram/detect-reset.ts";
-import type { CounterResetHint, FloatHistogram } from "../histogram/float-histogram.ts";
+import {
+  type CounterResetHint,
+  emptyHistogram,
+  type FloatHistogram,
+} from "../histogram/float-histogram.ts";
 import type { SampleColumns } from "../model.ts";
 
 export function withHistogramStats(samples: SampleColumns): SampleColumns {
@@ -34,18 +38,9 @@ function hintAfter(
   return detectReset(histogram, previous) ? "reset" : "not_reset";
 }
 
-function statsOf(histogram: FloatHistogram, counterResetHint: CounterResetHint): FloatHistogram {
-  return {
-    counterResetHint,
-    schema: histogram.schema,
-    zeroThreshold: 0,
-    zeroCount: 0,
-    count: histogram.count,
-    sum: histogram.sum,
-    positiveSpans: [],
-    positiveBuckets: [],
-    negativeSpans: [],
-    negativeBuckets: [],
-    customValues: [],
-  };
+function statsOf(
+  { schema, count, sum }: FloatHistogram,
+  counterResetHint: CounterResetHint,
+): FloatHistogram {
+  return { ...emptyHistogram, counterResetHint, schema, count, sum };
 }

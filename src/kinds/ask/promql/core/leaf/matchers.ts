@@ -1,8 +1,9 @@
 /** Compiles label matchers. A missing label is empty, so that `x=""` selects series without x. */
+
+import { compileRegex } from "../compile-regex.ts";
 import type { Labels } from "../labels.ts";
 import { compareText } from "../labels.ts";
 import type { Matcher } from "../leaf.ts";
-import { compileRegex } from "../regex/compile-regex.ts";
 
 /** Throws `PromqlError` for an invalid regular expression. */
 export function compileMatcher({ op, value }: Matcher): (value: string) => boolean {

@@ -2,9 +2,7 @@
  * Counts the samples that a leaf holds, like Prometheus: those of the current window, and every
  * value of the results. A histogram counts as many samples as fill its size.
  */
-import { PromqlError } from "../engine-types.ts";
-import { tooManyLabels } from "../eval/sample-budget.ts";
-import type { FloatHistogram } from "../histogram/float-histogram.ts";
+import { histogramSize, sampleSize, tooManyLabels, tooManySamples } from "../eval/sample-budget.ts";
 import type { WindowEdges } from "../kernels/windows.ts";
 import { firstAfter } from "../kernels/windows.ts";
 import type { Labels } from "../labels.ts";
@@ -35,12 +33,7 @@ export class SampleBudget {
   }
 
   check(sampleCount: number): void {
-    if (this.#held + sampleCount > this.#samplesMax) {
-      throw new PromqlError(
-        "execution",
-        "query processing would load too many samples into memory in query execution",
-      );
-    }
+    if (this.#held + sampleCount > this.#samplesMax) throw tooManySamples();
   }
 
   /** Throws if a window is too large. Looks at windows only if all samples are too many. */
@@ -56,17 +49,6 @@ export class SampleBudget {
   }
 }
 
-/** How many samples those from `from` up to `to` count as. */
-export function sampleSize({ histograms }: SampleColumns, from: number, to: number): number {
-  if (histograms === undefined) return to - from;
-  let size = 0;
-  for (let index = from; index < to; index += 1) {
-    const histogram = histograms[index];
-    size += histogram === undefined ? 1 : histogramSize(histogram);
-  }
-  return size;
-}
-
 /** How many samples a series' values count as; 0 when it has none. */
 export function valueSize({ kinds, histograms }: Pick<StepSeries, "kinds" | "histograms">): number {
   let size = 0;
@@ -78,15 +60,4 @@ export function valueSize({ kinds, histograms }: Pick<StepSeries, "kinds" | "his
     if (histogram !== undefined) size += histogramSize(histogram) - 1;
   }
   return size;
-}
-
-/** In samples of 16 bytes; the time and the fixed part of a histogram are 176 bytes. */
-function histogramSize(histogram: FloatHistogram): number {
-  const elements =
-    histogram.positiveSpans.length +
-    histogram.negativeSpans.length +
-    histogram.positiveBuckets.length +
-    histogram.negativeBuckets.length +
-    histogram.customValues.length;
-  return Math.floor((176 + 8 * elements) / 16);
 }

@@ -1,12 +1,12 @@
 /** Checks the types of operands and arguments. Throws the first error that Prometheus shows. */
 import type { Aggregate, Binary, Call, Expr, ValueType, VectorSelector } from "../ast.ts";
+import { compileRegex } from "../compile-regex.ts";
 import type { PromqlError } from "../engine-types.ts";
 import { functionSignatures } from "../functions.ts";
 import { metricNameLabel } from "../labels.ts";
 import type { Matcher } from "../leaf.ts";
 import type { Position } from "../model.ts";
 import { quoteText } from "../print/quote.ts";
-import { compileRegex } from "../regex/compile-regex.ts";
 import type { BinaryModifiers } from "./clauses-parser.ts";
 import type { ParsedExpr } from "./expr-parser.ts";
 import { isSpace } from "./lexer.ts";

@@ -1,8 +1,9 @@
 /** A metric name and matchers in braces: `foo{a="b", "c.d"=~"e"}`. */
+
+import { checkRegex } from "../../../../../data/regex/core/index.ts";
 import type { VectorSelector } from "../ast.ts";
 import { metricNameLabel } from "../labels.ts";
 import type { Matcher } from "../leaf.ts";
-import { checkRegex } from "../regex/check-regex.ts";
 import { unquote } from "./literals.ts";
 import type { Token } from "./token.ts";
 import type { TokenReader } from "./token-reader.ts";

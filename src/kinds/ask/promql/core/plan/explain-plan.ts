@@ -1,8 +1,7 @@
 /** What EXPLAIN shows of a plan. */
-import { assert } from "../../../../../ground/kernel/errors.ts";
 import type { QueryPlan } from "../engine-types.ts";
 import type { ExecNode } from "../eval/exec-node.ts";
-import { ExecutablePlan } from "../eval/executable-plan.ts";
+import { executablePlan } from "../eval/executable-plan.ts";
 import type { LeafOutput } from "../leaf.ts";
 
 export interface ExplainedLeaf {
@@ -19,16 +18,16 @@ export interface ExplainedPlan {
 }
 
 export function explainPlan(plan: QueryPlan): ExplainedPlan {
-  assert(plan instanceof ExecutablePlan, "a plan is explained by the thread that made it");
-  const leaves = plan.leaves.map(({ output }, index) => ({
-    text: plan.explanations[index]?.text ?? "",
+  const { leaves, explanations, root } = executablePlan(plan);
+  const explained = leaves.map(({ output }, index) => ({
+    text: explanations[index]?.text ?? "",
     output: output.kind,
-    why: plan.explanations[index]?.why ?? "",
+    why: explanations[index]?.why ?? "",
   }));
-  return { leaves, tree: treeLines(plan.root, 0).join("\n") };
+  return { leaves: explained, tree: treeLines(root, 0).join("\n") };
 }
 
 function treeLines(node: ExecNode, depth: number): string[] {
-  const line = `${"  ".repeat(depth)}${node.describe()}`;
-  return [line, ...node.children().flatMap((child) => treeLines(child, depth + 1))];
+  const line = `${"  ".repeat(depth)}${node.text}`;
+  return [line, ...node.inputs.flatMap((child) => treeLines(child, depth + 1))];
 }

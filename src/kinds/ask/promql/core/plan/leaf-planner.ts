@@ -6,12 +6,12 @@
 import type { Aggregate, Call, Expr, MatrixSelector, VectorSelector } from "../ast.ts";
 import { type EngineOptions, PromqlError, type QueryParams } from "../engine-types.ts";
 import type { CallPlaces } from "../eval/call-places.ts";
-import type { VectorNode } from "../eval/exec-node.ts";
+import type { MatrixNode, VectorNode } from "../eval/exec-node.ts";
 import {
-  LeafAggregateNode,
-  LeafSamplesNode,
   type LeafUse,
-  LeafVectorNode,
+  leafAggregateNode,
+  leafSamplesNode,
+  leafVectorNode,
 } from "../eval/leaf-nodes.ts";
 import { metadataLabels } from "../eval/result-labels.ts";
 import { boundsError, kernelKeepsName } from "../kernels/range-kernels.ts";
@@ -137,7 +137,7 @@ export class LeafPlanner {
 
   /** A vector at every step, computed next to the data unless push-down is off. */
   vectorNode(steps: StepsLeaf, scope: Scope, reason?: string): VectorNode {
-    return new LeafVectorNode(this.#use(steps, reason), isSingleStep(scope));
+    return leafVectorNode(this.#use(steps, reason), isSingleStep(scope));
   }
 
   #use({ leaf, call, places }: StepsLeaf, reason: string | undefined): LeafUse {
@@ -158,11 +158,11 @@ export class LeafPlanner {
   }
 
   /** A selector's samples, for a function that is computed here. */
-  samplesNode(matrix: MatrixSelector, scope: Scope, why: string): LeafSamplesNode {
+  samplesNode(matrix: MatrixSelector, scope: Scope, why: string): MatrixNode {
     const rangeMs = this.#times.range(matrix.range);
     const leaf = this.#raw(this.#base(matrix.vector, rangeMs, undefined, scope));
     const places = { call: matrix.position, args: [] };
-    return new LeafSamplesNode({ ...this.registry.add(leaf, why), wanted: leaf, places });
+    return leafSamplesNode({ ...this.registry.add(leaf, why), wanted: leaf, places });
   }
 
   /** Undefined when it must be aggregated here. */
@@ -190,7 +190,7 @@ export class LeafPlanner {
     const wanted: BaseExpr = { ...leaf, output: { kind: "partials", call, aggregate } };
     const use = { ...this.registry.add(wanted, why), wanted, places };
     const singleStep = isSingleStep(scope);
-    return new LeafAggregateNode(use, { aggregate, singleStep, ...positions });
+    return leafAggregateNode(use, { aggregate, singleStep, ...positions });
   }
 
   #partialOf(aggregate: Aggregate, steps: StepsLeaf): LeafAggregate | undefined {

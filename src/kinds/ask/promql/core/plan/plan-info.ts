@@ -6,7 +6,7 @@ import { assert } from "../../../../../ground/kernel/errors.ts";
 import type { AtModifier, Call, Expr, Subquery, VectorSelector } from "../ast.ts";
 import type { ExecNode, VectorNode, VectorValue } from "../eval/exec-node.ts";
 import type { InfoSpec } from "../eval/info-node.ts";
-import { RepeatedVectorNode } from "../eval/step-invariant-node.ts";
+import { repeatedVectorNode } from "../eval/step-invariant-node.ts";
 import { metricNameLabel } from "../labels.ts";
 import type { Matcher } from "../leaf.ts";
 import { stepCount } from "../model.ts";
@@ -53,7 +53,7 @@ function vectorOf(expr: Expr, scope: Scope, leaves: LeafPlanner, steps: number):
   const leaf = leaves.stepsLeaf(expr, leafScope);
   assert(leaf !== undefined, "info metrics are selected by a leaf");
   const node: ExecNode<VectorValue> = leaves.vectorNode(leaf, leafScope, "info() joins them");
-  return fixed ? new RepeatedVectorNode(node, steps) : node;
+  return fixed ? repeatedVectorNode(node, steps) : node;
 }
 
 function durationOf(ms: number, { position }: Call): VectorSelector["offset"] {

@@ -6,7 +6,7 @@ import {
   type QueryParams,
   type QueryPlan,
 } from "../engine-types.ts";
-import { ExecutablePlan } from "../eval/executable-plan.ts";
+import type { ExecutablePlan } from "../eval/executable-plan.ts";
 import type { BaseExpr } from "../leaf.ts";
 import { typeOf } from "../parse/type-of.ts";
 import { isDivisible } from "./name-removal.ts";
@@ -22,7 +22,7 @@ export function planQuery(expr: Expr, params: QueryParams, options: EngineOption
   const root = planner.root(expr, scope);
   const { leaves, explanations } = planner.leaves.registry;
   checkMatchers(leaves, options);
-  return new ExecutablePlan({
+  const plan: ExecutablePlan = {
     params,
     options,
     resultType,
@@ -30,8 +30,10 @@ export function planQuery(expr: Expr, params: QueryParams, options: EngineOption
     leaves,
     divisible: !options.delayedNameRemoval || isDivisible(expr),
     explanations,
+    annotations: [],
     root,
-  });
+  };
+  return plan;
 }
 
 function checkMatchers(leaves: readonly BaseExpr[], { matchersMax }: EngineOptions): void {

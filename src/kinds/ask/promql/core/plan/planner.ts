@@ -2,28 +2,28 @@
 import { AssertionError, assert } from "../../../../../ground/kernel/errors.ts";
 import type { Aggregate, Binary, Call, Expr, MatrixSelector, Subquery } from "../ast.ts";
 import { type EngineOptions, PromqlError, type QueryParams } from "../engine-types.ts";
-import { AbsentNode, absentLabels } from "../eval/absent-node.ts";
-import { AggregateNode, CountValuesNode, SelectNode } from "../eval/aggregate-nodes.ts";
+import { absentLabels, absentNode } from "../eval/absent-node.ts";
+import { aggregateNode, countValuesNode, selectNode } from "../eval/aggregate-nodes.ts";
 import type { ElementOp } from "../eval/combine-samples.ts";
 import type { ExecNode, MatrixNode, ScalarNode, VectorNode } from "../eval/exec-node.ts";
 import { isSetOperator } from "../eval/float-operators.ts";
 import { instantFunctions } from "../eval/functions/instant-functions.ts";
-import { InfoNode } from "../eval/info-node.ts";
-import { type InstantCallSpec, ScalarCallNode, VectorCallNode } from "../eval/instant-call-node.ts";
-import { NegatedVectorNode } from "../eval/negated-vector-node.ts";
-import { RangeCallNode } from "../eval/range-call-node.ts";
+import { infoNode } from "../eval/info-node.ts";
+import { type InstantCallSpec, scalarCallNode, vectorCallNode } from "../eval/instant-call-node.ts";
+import { negatedVectorNode } from "../eval/negated-vector-node.ts";
+import { rangeCallNode } from "../eval/range-call-node.ts";
 import {
-  NegatedScalarNode,
-  NumberNode,
-  ScalarBinaryNode,
-  StringNode,
+  negatedScalarNode,
+  numberNode,
+  scalarBinaryNode,
+  stringNode,
 } from "../eval/scalar-nodes.ts";
-import { SetOperationNode } from "../eval/set-operation-node.ts";
-import { RepeatedScalarNode, RepeatedVectorNode } from "../eval/step-invariant-node.ts";
-import { SubqueryNode } from "../eval/subquery-node.ts";
-import { VectorBinaryNode } from "../eval/vector-binary-node.ts";
-import { VectorScalarNode } from "../eval/vector-scalar-node.ts";
-import { WindowSamplesNode } from "../eval/window-samples-node.ts";
+import { setOperationNode } from "../eval/set-operation-node.ts";
+import { repeatedScalarNode, repeatedVectorNode } from "../eval/step-invariant-node.ts";
+import { subqueryNode } from "../eval/subquery-node.ts";
+import { vectorBinaryNode } from "../eval/vector-binary-node.ts";
+import { vectorScalarNode } from "../eval/vector-scalar-node.ts";
+import { windowSamplesNode } from "../eval/window-samples-node.ts";
 import { rangeKernels } from "../kernels/range-kernels.ts";
 import type { WindowSpec } from "../kernels/types.ts";
 import { stepCount } from "../model.ts";
@@ -58,7 +58,7 @@ export class Planner {
       case "vector":
         return this.vector(expr, scope);
       case "string":
-        return this.#string(expr);
+        return stringNode(this.#string(expr));
       case "matrix":
         return this.#rootMatrix(withoutParens(expr), scope);
     }
@@ -68,7 +68,7 @@ export class Planner {
     const expr = withoutParens(parenthesized);
     if (!scope.once && this.#invariance.wraps(expr)) {
       const node = this.#vectorAt(expr, firstStepScope(scope));
-      return new RepeatedVectorNode(node, stepCount(scope.grid));
+      return repeatedVectorNode(node, stepCount(scope.grid));
     }
     return this.#vectorAt(expr, scope);
   }
@@ -76,18 +76,18 @@ export class Planner {
   scalar(parenthesized: Expr, scope: Scope): ScalarNode {
     const expr = withoutParens(parenthesized);
     const constant = constantScalar(expr, this.#params);
-    if (constant !== undefined) return new NumberNode(constant, stepCount(scope.grid));
+    if (constant !== undefined) return numberNode(constant, stepCount(scope.grid));
     if (!scope.once && this.#invariance.wraps(expr)) {
       const node = this.#scalarAt(expr, firstStepScope(scope));
-      return new RepeatedScalarNode(node, stepCount(scope.grid));
+      return repeatedScalarNode(node, stepCount(scope.grid));
     }
     return this.#scalarAt(expr, scope);
   }
 
-  #string(parenthesized: Expr): StringNode {
+  #string(parenthesized: Expr): string {
     const expr = withoutParens(parenthesized);
     assert(expr.kind === "string", "only a literal is a string");
-    return new StringNode(expr.value);
+    return expr.value;
   }
 
   #vectorAt(expr: Expr, scope: Scope): VectorNode {
@@ -100,7 +100,7 @@ export class Planner {
         return this.#aggregate(expr, scope);
       case "unary": {
         const operand = this.vector(expr.expr, scope);
-        return expr.op === "-" ? new NegatedVectorNode(operand) : operand;
+        return expr.op === "-" ? negatedVectorNode(operand) : operand;
       }
       case "binary":
         return this.#vectorBinary(expr, scope);
@@ -113,7 +113,7 @@ export class Planner {
     switch (expr.kind) {
       case "unary": {
         const operand = this.scalar(expr.expr, scope);
-        return expr.op === "-" ? new NegatedScalarNode(operand) : operand;
+        return expr.op === "-" ? negatedScalarNode(operand) : operand;
       }
       case "binary": {
         const { op } = expr;
@@ -122,14 +122,10 @@ export class Planner {
           const message = `operator "${op}" not allowed for Scalar operations`;
           throw new PromqlError("execution", message);
         }
-        return new ScalarBinaryNode(
-          op,
-          this.scalar(expr.left, scope),
-          this.scalar(expr.right, scope),
-        );
+        return scalarBinaryNode(op, this.scalar(expr.left, scope), this.scalar(expr.right, scope));
       }
       case "call":
-        return new ScalarCallNode(this.#instantSpec(expr, scope), this.#args(expr, scope));
+        return scalarCallNode(this.#instantSpec(expr, scope), this.#args(expr, scope));
       default:
         throw new AssertionError(`a ${expr.kind} is not a scalar`);
     }
@@ -141,16 +137,16 @@ export class Planner {
     const [first] = args;
     if (first !== undefined && (call.name === "absent" || call.name === "absent_over_time")) {
       const input = this.#presence(call, first, scope);
-      return new AbsentNode(call.name, absentLabels(first), input, steps);
+      return absentNode(call.name, absentLabels(first), input, steps);
     }
     if (call.name === "info" && first !== undefined) {
       const plan = planInfo(call, scope, this.leaves, this.#times);
-      return new InfoNode(plan, this.vector(first, scope));
+      return infoNode(plan, this.vector(first, scope));
     }
     if (args.some(({ kind }) => kind === "matrixSelector" || kind === "subquery")) {
       return this.#rangeCall(call, call.name, scope);
     }
-    return new VectorCallNode(this.#instantSpec(call, scope), this.#args(call, scope));
+    return vectorCallNode(this.#instantSpec(call, scope), this.#args(call, scope));
   }
 
   #instantSpec(call: Call, scope: Scope): InstantCallSpec {
@@ -201,14 +197,14 @@ export class Planner {
       places: placesOf(call),
     };
     if (range.kind === "subquery") {
-      return new RangeCallNode(spec, this.#subquery(range, scope, true), others);
+      return rangeCallNode(spec, this.#subquery(range, scope, true), others);
     }
     checkBounds(call, range);
     const why =
       range.vector.at === undefined
         ? `an argument of ${name} varies from step to step`
         : `the window is fixed, but ${name} varies from step to step`;
-    return new RangeCallNode(spec, this.leaves.samplesNode(range, scope, why), others);
+    return rangeCallNode(spec, this.leaves.samplesNode(range, scope, why), others);
   }
 
   #windows(range: MatrixSelector | Subquery, scope: Scope): WindowSpec {
@@ -248,7 +244,7 @@ export class Planner {
       offsetMs: this.#times.offset(subquery),
       stepMs,
     });
-    return new SubqueryNode(this.vector(subquery.expr, inner), inner.grid, forFunction);
+    return subqueryNode(this.vector(subquery.expr, inner), inner.grid, forFunction);
   }
 
   #rootMatrix(expr: Expr, scope: Scope): MatrixNode {
@@ -257,7 +253,7 @@ export class Planner {
     const { offsetMs, rangeMs, bounds, grid } = this.#windows(expr, scope);
     const untilMs = grid.startMs - offsetMs;
     const source = this.leaves.samplesNode(expr, scope, "the query asks for the samples");
-    return new WindowSamplesNode(source, { afterMs: untilMs - rangeMs, untilMs, bounds });
+    return windowSamplesNode(source, { afterMs: untilMs - rangeMs, untilMs, bounds });
   }
 
   #aggregate(aggregate: Aggregate, scope: Scope): VectorNode {
@@ -275,18 +271,18 @@ export class Planner {
         : this.leaves.vectorNode(leaf, scope, `${op} needs every series`);
     if (op === "count_values") {
       assert(param !== undefined, "count_values has a label");
-      const valueLabel = this.#string(param).text;
-      return new CountValuesNode({ valueLabel, grouping, steps, singleStep }, input);
+      const valueLabel = this.#string(param);
+      return countValuesNode({ valueLabel, grouping, steps, singleStep }, input);
     }
     const paramPosition = (param === undefined ? aggregate : withoutParens(param)).position;
     const paramNode = param === undefined ? undefined : this.scalar(param, scope);
     if (op === "topk" || op === "bottomk" || op === "limitk" || op === "limit_ratio") {
       assert(paramNode !== undefined, `${op} has a parameter`);
       const spec = { op, grouping, singleStep, position, paramPosition };
-      return new SelectNode(spec, paramNode, input);
+      return selectNode(spec, paramNode, input);
     }
     const spec = { op, grouping, steps, inputPosition: expr.position, paramPosition };
-    return new AggregateNode(spec, paramNode, input);
+    return aggregateNode(spec, paramNode, input);
   }
 
   #vectorBinary(binary: Binary, scope: Scope): VectorNode {
@@ -297,16 +293,16 @@ export class Planner {
       const vector = this.vector(scalarOnLeft ? right : left, scope);
       const scalar = this.scalar(scalarOnLeft ? left : right, scope);
       const spec = { op: op as ElementOp, returnBool, scalarOnLeft, singleStep, position };
-      return new VectorScalarNode(spec, vector, scalar);
+      return vectorScalarNode(spec, vector, scalar);
     }
     assert(matching !== undefined, "vectors are matched by labels");
     const leftNode = this.vector(left, scope);
     const rightNode = this.vector(right, scope);
     if (isSetOperator(op)) {
-      return new SetOperationNode(op, matching, leftNode, rightNode, singleStep);
+      return setOperationNode(op, matching, leftNode, rightNode, singleStep);
     }
     const steps = stepCount(scope.grid);
     const spec = { op, returnBool, matching, steps, singleStep, position };
-    return new VectorBinaryNode(spec, leftNode, rightNode);
+    return vectorBinaryNode(spec, leftNode, rightNode);
   }
 }

@@ -2,14 +2,15 @@
 import { messageOf } from "../../../../../../ground/kernel/errors.ts";
 import { parseDuration } from "../../../../promql/core/index.ts";
 import { parseRelabelRules } from "./parse-relabel-rules.ts";
-import type {
-  FileDiscovery,
-  ScrapeConfig,
-  ScrapeJob,
-  ScrapeLimits,
-  ScrapeTls,
-  SecretSource,
-  TargetGroup,
+import {
+  type FileDiscovery,
+  noScrapeLimits,
+  type ScrapeConfig,
+  type ScrapeJob,
+  type ScrapeLimits,
+  type ScrapeTls,
+  type SecretSource,
+  type TargetGroup,
 } from "./scrape-config.ts";
 import { readYaml, type YamlMap, type YamlValue } from "./yaml-reader.ts";
 
@@ -143,14 +144,6 @@ function withoutEffect(place: YamlValue | undefined, names: readonly string[]): 
 }
 
 function parseGlobal(value: YamlValue | undefined): Defaults {
-  const none = {
-    bodyBytes: 0,
-    samples: 0,
-    targets: 0,
-    labels: 0,
-    labelNameBytes: 0,
-    labelValueBytes: 0,
-  };
   const global = value?.map(globalFields);
   const intervalMs = duration(global, "scrape_interval") || 60_000;
   const timeout = duration(global, "scrape_timeout");
@@ -161,7 +154,7 @@ function parseGlobal(value: YamlValue | undefined): Defaults {
     intervalMs,
     timeoutMs: timeout || Math.min(10_000, intervalMs),
     extraMetrics: global?.boolean("extra_scrape_metrics") ?? false,
-    limits: global === undefined ? none : parseLimits(global, none),
+    limits: global === undefined ? noScrapeLimits : parseLimits(global, noScrapeLimits),
   };
 }
 

@@ -69,3 +69,12 @@ export interface ScrapeConfig {
   /** Parts of the configuration that have no effect, each with its line. */
   readonly ignored: readonly string[];
 }
+
+export const noScrapeLimits: ScrapeLimits = {
+  bodyBytes: 0,
+  samples: 0,
+  targets: 0,
+  labels: 0,
+  labelNameBytes: 0,
+  labelValueBytes: 0,
+};

@@ -2,10 +2,9 @@
  * The job under which a process scrapes itself: without a network, but with the labels and reports
  * of any other job.
  */
-import type { ScrapeJob } from "./scrape-config.ts";
+import { noScrapeLimits, type ScrapeJob } from "./scrape-config.ts";
 
 export function selfJob(job: string, instance: string, intervalMs: number): ScrapeJob {
-  const noSecret = undefined;
   return {
     jobName: job,
     intervalMs,
@@ -20,8 +19,8 @@ export function selfJob(job: string, instance: string, intervalMs: number): Scra
     compression: false,
     followRedirects: false,
     fallbackMediaType: "text/plain",
-    basicAuth: noSecret,
-    authorization: noSecret,
+    basicAuth: undefined,
+    authorization: undefined,
     tls: {
       insecureSkipVerify: false,
       ca: undefined,
@@ -30,14 +29,7 @@ export function selfJob(job: string, instance: string, intervalMs: number): Scra
       keyFile: undefined,
       serverName: undefined,
     },
-    limits: {
-      bodyBytes: 0,
-      samples: 0,
-      targets: 0,
-      labels: 0,
-      labelNameBytes: 0,
-      labelValueBytes: 0,
-    },
+    limits: noScrapeLimits,
     staticGroups: [{ targets: [instance], labels: {} }],
     fileDiscoveries: [],
     relabelRules: [],

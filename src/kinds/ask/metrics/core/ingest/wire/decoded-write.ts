@@ -1,4 +1,5 @@
 import type { MetricMetadata, SampleBatch } from "../../model.ts";
+import type { BatchBuilder } from "../batch-builder.ts";
 
 export interface DecodedWrite {
   readonly batch: SampleBatch;
@@ -20,6 +21,15 @@ export class ProblemList {
     this.count += 1;
     if (this.texts.length < problemsMax) this.texts.push(text);
   }
+}
+
+export function decodedWrite(builder: BatchBuilder, problems: ProblemList): DecodedWrite {
+  return {
+    batch: builder.build(),
+    histogramCount: builder.histogramCount,
+    problems: problems.texts,
+    problemCount: problems.count,
+  };
 }
 
 /** In the order of their numbers in both protocols. */

@@ -123,6 +123,21 @@ export class ProtoReader {
     return (low & 1) === 0 ? magnitude : -magnitude - 1;
   }
 
+  doubleField(): number {
+    this.expect(wireFixed64);
+    return this.double();
+  }
+
+  uint32Field(): number {
+    this.expect(wireVarint);
+    return this.uint32();
+  }
+
+  int64Field(): number {
+    this.expect(wireVarint);
+    return this.int64();
+  }
+
   expect(wireType: number): void {
     if (this.wireType !== wireType) {
       throw new MalformedInput(`proto: wrong wireType = ${this.wireType}`);

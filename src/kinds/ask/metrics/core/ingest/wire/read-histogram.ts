@@ -6,7 +6,7 @@ import {
   type Span,
 } from "../../../../promql/core/index.ts";
 import { histogramProblem } from "../check-histogram.ts";
-import { type ProtoReader, wireBytes, wireFixed64, wireVarint } from "./proto-reader.ts";
+import { type ProtoReader, wireBytes, wireVarint } from "./proto-reader.ts";
 
 export interface WireHistogram {
   readonly ts: number;
@@ -22,28 +22,7 @@ const hints: readonly CounterResetHint[] = ["unknown", "reset", "not_reset", "ga
 const schemaMax = 8;
 const schemaReservedMax = 52;
 
-interface Draft {
-  isFloat: boolean;
-  count: number;
-  sum: number;
-  stale: boolean;
-  schema: number;
-  zeroThreshold: number;
-  zeroCount: number;
-  hint: number;
-  ts: number;
-  startTs: number;
-  readonly negativeSpans: Span[];
-  readonly positiveSpans: Span[];
-  readonly negativeDeltas: number[];
-  readonly positiveDeltas: number[];
-  readonly negativeCounts: number[];
-  readonly positiveCounts: number[];
-  readonly customValues: number[];
-  readonly bucketsMax: number;
-  /** Whether buckets were left out; then the histogram is refused. */
-  hasTooMany: boolean;
-}
+type Draft = ReturnType<typeof emptyDraft>;
 
 /**
  * `reader` is at the length of the message. A histogram of more than `bucketsMax` buckets is
@@ -72,9 +51,10 @@ export function readHistogram(reader: ProtoReader, bucketsMax: number): WireHist
   return { ts, startTs, stale, histogram, problem };
 }
 
-function emptyDraft(bucketsMax: number): Draft {
+function emptyDraft(bucketsMax: number) {
   return {
     bucketsMax,
+    /** Whether buckets were left out; then the histogram is refused. */
     hasTooMany: false,
     isFloat: false,
     count: 0,
@@ -86,13 +66,13 @@ function emptyDraft(bucketsMax: number): Draft {
     hint: 0,
     ts: 0,
     startTs: 0,
-    negativeSpans: [],
-    positiveSpans: [],
-    negativeDeltas: [],
-    positiveDeltas: [],
-    negativeCounts: [],
-    positiveCounts: [],
-    customValues: [],
+    negativeSpans: [] as Span[],
+    positiveSpans: [] as Span[],
+    negativeDeltas: [] as number[],
+    positiveDeltas: [] as number[],
+    negativeCounts: [] as number[],
+    positiveCounts: [] as number[],
+    customValues: [] as number[],
   };
 }
 
@@ -104,11 +84,11 @@ function readField(reader: ProtoReader, field: number, draft: Draft): void {
       draft.isFloat = false;
       return;
     case 2:
-      draft.count = readDouble(reader);
+      draft.count = reader.doubleField();
       draft.isFloat = true;
       return;
     case 3:
-      draft.sum = readDouble(reader);
+      draft.sum = reader.doubleField();
       draft.stale = reader.wasStaleMarker();
       return;
     case 4:
@@ -116,14 +96,14 @@ function readField(reader: ProtoReader, field: number, draft: Draft): void {
       draft.schema = reader.sint32();
       return;
     case 5:
-      draft.zeroThreshold = readDouble(reader);
+      draft.zeroThreshold = reader.doubleField();
       return;
     case 6:
       reader.expect(wireVarint);
       draft.zeroCount = reader.uint64();
       return;
     case 7:
-      draft.zeroCount = readDouble(reader);
+      draft.zeroCount = reader.doubleField();
       return;
     case 8:
       add(draft, draft.negativeSpans, readSpan(reader));
@@ -144,19 +124,16 @@ function readField(reader: ProtoReader, field: number, draft: Draft): void {
       readDoubles(reader, draft, draft.positiveCounts);
       return;
     case 14:
-      reader.expect(wireVarint);
-      draft.hint = reader.uint32();
+      draft.hint = reader.uint32Field();
       return;
     case 15:
-      reader.expect(wireVarint);
-      draft.ts = reader.int64();
+      draft.ts = reader.int64Field();
       return;
     case 16:
       readDoubles(reader, draft, draft.customValues);
       return;
     case 17:
-      reader.expect(wireVarint);
-      draft.startTs = reader.int64();
+      draft.startTs = reader.int64Field();
       return;
     default:
       reader.skip();
@@ -194,24 +171,17 @@ function readSpan(reader: ProtoReader): Span {
     if (field === 1) {
       reader.expect(wireVarint);
       offset = reader.sint32();
-    } else if (field === 2) {
-      reader.expect(wireVarint);
-      length = reader.uint32();
-    } else reader.skip();
+    } else if (field === 2) length = reader.uint32Field();
+    else reader.skip();
   }
   reader.leave(outerEnd);
   return { offset, length };
 }
 
-function readDouble(reader: ProtoReader): number {
-  reader.expect(wireFixed64);
-  return reader.double();
-}
-
 /** Reads a single value or a packed field. */
 function readDoubles(reader: ProtoReader, draft: Draft, into: number[]): void {
   if (reader.wireType !== wireBytes) {
-    add(draft, into, readDouble(reader));
+    add(draft, into, reader.doubleField());
     return;
   }
   const outerEnd = reader.enter();

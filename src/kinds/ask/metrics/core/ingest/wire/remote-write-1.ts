@@ -13,16 +13,10 @@ import {
   knownSeries,
 } from "../series-labels.ts";
 import type { ByteKeyedCache } from "./byte-keyed-cache.ts";
-import { type DecodedWrite, metricTypes, ProblemList } from "./decoded-write.ts";
-import {
-  decodeText,
-  InvalidText,
-  ProtoReader,
-  wireBytes,
-  wireFixed64,
-  wireVarint,
-} from "./proto-reader.ts";
+import { type DecodedWrite, decodedWrite, metricTypes, ProblemList } from "./decoded-write.ts";
+import { decodeText, InvalidText, ProtoReader, wireBytes } from "./proto-reader.ts";
 import { readHistogram } from "./read-histogram.ts";
+import { readSample } from "./read-sample.ts";
 
 /** Keyed by the bytes of a series' label fields. */
 export type Labels1Cache = ByteKeyedCache<KnownSeries>;
@@ -61,13 +55,7 @@ class Request1 {
   }
 
   finish(): DecodedWrite {
-    const { builder } = this;
-    return {
-      batch: builder.build(),
-      histogramCount: builder.histogramCount,
-      problems: this.#problems.texts,
-      problemCount: this.#problems.count,
-    };
+    return decodedWrite(this.builder, this.#problems);
   }
 
   /** Labels usually come first and together; then they are looked up by their bytes in place. */
@@ -115,7 +103,7 @@ class Request1 {
       switch (field) {
         case 2:
           reader.expect(wireBytes);
-          this.#readSample(series);
+          readSample(reader, builder, series, false);
           break;
         case 3:
           reader.expect(wireBytes);
@@ -129,28 +117,6 @@ class Request1 {
           reader.skip();
       }
     }
-  }
-
-  #readSample(series: number): void {
-    const reader = this.#reader;
-    const outerEnd = reader.enter();
-    let value = 0;
-    let stale = false;
-    let ts = 0;
-    for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
-      if (field === 1) {
-        reader.expect(wireFixed64);
-        value = reader.double();
-        stale = Number.isNaN(value) && reader.wasStaleMarker();
-      } else if (field === 2) {
-        reader.expect(wireVarint);
-        ts = reader.int64();
-      } else reader.skip();
-    }
-    reader.leave(outerEnd);
-    if (series < 0) return;
-    if (stale) this.builder.addStale(series, ts);
-    else this.builder.addFloat(series, ts, value);
   }
 
   #readHistogram(series: number, labels: Labels): void {
@@ -244,13 +210,9 @@ function readExemplar(reader: ProtoReader, series: Labels): Exemplar {
     if (field === 1) {
       reader.expect(wireBytes);
       readLabel(reader, pairs);
-    } else if (field === 2) {
-      reader.expect(wireFixed64);
-      value = reader.double();
-    } else if (field === 3) {
-      reader.expect(wireVarint);
-      ts = reader.int64();
-    } else reader.skip();
+    } else if (field === 2) value = reader.doubleField();
+    else if (field === 3) ts = reader.int64Field();
+    else reader.skip();
   }
   reader.leave(outerEnd);
   return { series, labels: exemplarLabels(pairs.map((text) => text ?? "\ufffd")), value, ts };
@@ -263,10 +225,8 @@ function readMetadata(reader: ProtoReader): MetricMetadata {
   let help = "";
   let unit = "";
   for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
-    if (field === 1) {
-      reader.expect(wireVarint);
-      type = reader.uint32();
-    } else if (field === 2) metric = reader.text();
+    if (field === 1) type = reader.uint32Field();
+    else if (field === 2) metric = reader.text();
     else if (field === 4) help = reader.text();
     else if (field === 5) unit = reader.text();
     else reader.skip();

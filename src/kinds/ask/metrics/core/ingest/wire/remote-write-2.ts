@@ -17,9 +17,10 @@ import {
   knownSeries,
 } from "../series-labels.ts";
 import { ByteKeyedCache, type ByteKeyedCacheLimits } from "./byte-keyed-cache.ts";
-import { type DecodedWrite, metricTypes, ProblemList } from "./decoded-write.ts";
-import { decodeText, ProtoReader, wireBytes, wireFixed64, wireVarint } from "./proto-reader.ts";
+import { type DecodedWrite, decodedWrite, metricTypes, ProblemList } from "./decoded-write.ts";
+import { decodeText, ProtoReader, wireBytes } from "./proto-reader.ts";
 import { readHistogram } from "./read-histogram.ts";
+import { readSample } from "./read-sample.ts";
 
 /** Longer texts are not remembered. */
 const rememberedTextBytesMax = 65_536;
@@ -107,14 +108,8 @@ class Request2 {
   }
 
   finish(): DecodedWrite {
-    const builder = this.#builder;
-    builder.metadata.push(...this.#metadata.values());
-    return {
-      batch: builder.build(),
-      histogramCount: builder.histogramCount,
-      problems: this.#problems.texts,
-      problemCount: this.#problems.count,
-    };
+    this.#builder.metadata.push(...this.#metadata.values());
+    return decodedWrite(this.#builder, this.#problems);
   }
 
   readSeries(): void {
@@ -133,22 +128,24 @@ class Request2 {
     const reader = this.#reader;
     let count = 0;
     for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
-      if (field !== 1) {
-        reader.skip();
-      } else if (reader.wireType === wireBytes) {
-        const outerEnd = reader.enter();
-        while (reader.at < reader.end) {
-          this.#keepRef(count, reader.uint32());
-          count += 1;
-        }
-        reader.leave(outerEnd);
-      } else {
-        reader.expect(wireVarint);
-        this.#keepRef(count, reader.uint32());
-        count += 1;
-      }
+      if (field === 1) count = this.#readRefField(count);
+      else reader.skip();
     }
     return count;
+  }
+
+  /** Reads one reference or a packed field of them, after `count` others. */
+  #readRefField(count: number): number {
+    const reader = this.#reader;
+    if (reader.wireType !== wireBytes) {
+      this.#keepRef(count, reader.uint32Field());
+      return count + 1;
+    }
+    const outerEnd = reader.enter();
+    let index = count;
+    for (; reader.at < reader.end; index += 1) this.#keepRef(index, reader.uint32());
+    reader.leave(outerEnd);
+    return index;
   }
 
   #keepRef(index: number, ref: number): void {
@@ -210,7 +207,7 @@ class Request2 {
       if (field >= 2 && field <= 5) reader.expect(wireBytes);
       switch (field) {
         case 2:
-          this.#readSample(series);
+          readSample(reader, this.#builder, series, true);
           sampleCount += 1;
           break;
         case 3:
@@ -235,33 +232,6 @@ class Request2 {
     }
   }
 
-  #readSample(series: number): void {
-    const reader = this.#reader;
-    const outerEnd = reader.enter();
-    let value = 0;
-    let stale = false;
-    let ts = 0;
-    let startTs = 0;
-    for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
-      if (field === 1) {
-        reader.expect(wireFixed64);
-        value = reader.double();
-        stale = Number.isNaN(value) && reader.wasStaleMarker();
-      } else if (field === 2) {
-        reader.expect(wireVarint);
-        ts = reader.int64();
-      } else if (field === 3) {
-        reader.expect(wireVarint);
-        startTs = reader.int64();
-      } else reader.skip();
-    }
-    reader.leave(outerEnd);
-    if (series < 0) return;
-    if (stale) this.#builder.addStale(series, ts);
-    else this.#builder.addFloat(series, ts, value);
-    if (startTs !== 0) this.#builder.setStartTs(startTs);
-  }
-
   #readHistogram(series: number, labels: Labels): void {
     const { ts, startTs, stale, histogram, problem } = readHistogram(
       this.#reader,
@@ -284,21 +254,10 @@ class Request2 {
     let value = 0;
     let ts = 0;
     for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
-      if (field === 1 && reader.wireType === wireBytes) {
-        const fieldEnd = reader.enter();
-        for (; reader.at < reader.end; refCount += 1) this.#keepRef(refCount, reader.uint32());
-        reader.leave(fieldEnd);
-      } else if (field === 1) {
-        reader.expect(wireVarint);
-        this.#keepRef(refCount, reader.uint32());
-        refCount += 1;
-      } else if (field === 2) {
-        reader.expect(wireFixed64);
-        value = reader.double();
-      } else if (field === 3) {
-        reader.expect(wireVarint);
-        ts = reader.int64();
-      } else reader.skip();
+      if (field === 1) refCount = this.#readRefField(refCount);
+      else if (field === 2) value = reader.doubleField();
+      else if (field === 3) ts = reader.int64Field();
+      else reader.skip();
     }
     reader.leave(outerEnd);
     const labels = this.#exemplarLabels(refCount);
@@ -325,13 +284,10 @@ class Request2 {
     let helpRef = 0;
     let unitRef = 0;
     for (let field = reader.nextField(); field !== 0; field = reader.nextField()) {
-      if (field === 1 || field === 3 || field === 4) {
-        reader.expect(wireVarint);
-        const value = reader.uint32();
-        if (field === 1) type = value;
-        else if (field === 3) helpRef = value;
-        else unitRef = value;
-      } else reader.skip();
+      if (field === 1) type = reader.uint32Field();
+      else if (field === 3) helpRef = reader.uint32Field();
+      else if (field === 4) unitRef = reader.uint32Field();
+      else reader.skip();
     }
     reader.leave(outerEnd);
     const help = this.#metadataText("help_ref", helpRef);

@@ -1,8 +1,9 @@
 /** label_replace and label_join, which read and change labels only. */
+
+import { compileRegex, type TextMatcher } from "../../compile-regex.ts";
 import { PromqlError } from "../../engine-types.ts";
 import { type Labels, metricNameLabel } from "../../labels.ts";
 import type { StepSeries } from "../../model.ts";
-import { compileRegex, type TextMatcher } from "../../regex/compile-regex.ts";
 import { mergeDuplicates } from "../merge-duplicates.ts";
 import { stringAt, stringsFrom, vectorAt } from "./arguments.ts";
 import { expandTemplate, parseTemplate } from "./expand-template.ts";

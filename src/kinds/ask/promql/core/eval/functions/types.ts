@@ -4,7 +4,8 @@
  */
 import type { EngineOptions } from "../../engine-types.ts";
 import type { Labels } from "../../labels.ts";
-import type { AnnotationSink, Grid, StepSeries } from "../../model.ts";
+import type { AnnotationSink, Grid } from "../../model.ts";
+import type { MatrixValue, NodeValue, ScalarValue, VectorValue } from "../exec-node.ts";
 
 export interface InstantContext {
   readonly grid: Grid;
@@ -17,24 +18,8 @@ export interface InstantContext {
   readonly make: (labels: Labels) => Labels;
 }
 
-export interface VectorArg {
-  readonly type: "vector";
-  readonly series: readonly StepSeries[];
-}
-/** One value per step. */
-export interface ScalarArg {
-  readonly type: "scalar";
-  readonly values: Float64Array;
-}
-export interface StringArg {
-  readonly type: "string";
-  readonly text: string;
-}
-export type InstantArg = VectorArg | ScalarArg | StringArg;
-
-export type InstantResult =
-  | { readonly type: "vector"; readonly series: readonly StepSeries[] }
-  | { readonly type: "scalar"; readonly values: Float64Array };
+export type InstantArg = Exclude<NodeValue, MatrixValue>;
+export type InstantResult = VectorValue | ScalarValue;
 
 /**
  * Result series may have equal labels, which the caller merges or refuses, because names may still

@@ -1,56 +1,11 @@
 /**
- * The memory budget that all PromQL threads of a process share (QP34). Callers take memory before
- * they allocate it.
- * A take that would exceed `bytesMax` is refused and leaves the account as it was. A query that
- * would hold more than half of the budget is too large; a smaller one only competes with others and
- * can be retried. Each thread counts in its own word of the shared memory, which is cleared after
- * the thread ends.
+ * What PromQL takes of its process's memory budget (QP34), before it allocates it. A take that
+ * would exceed the budget is refused and leaves the account as it was. A query that would hold more
+ * than half of the budget is too large; a smaller one only competes with others and can be retried.
  */
-import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
+import { heldPages, type MemoryPlace, pageBytes } from "../../../ground/process/core/index.ts";
 import type { HeldMemory } from "../promql/core/index.ts";
-
-/** The maximum number of threads at a time, including those that are being ended. */
-const placesMax = 64;
-/** The unit in which memory is counted. All words are read only when a query needs another page. */
-const pageBytes = 64 * 1024;
-
-/** A thread's share of the budget, passed as `workerData`. */
-export interface MemoryPlace {
-  readonly words: SharedArrayBuffer;
-  readonly bytesMax: number;
-  readonly place: number;
-}
-
-/** The budget, in the process's main thread, which has a place of its own. */
-export class MemoryBudget {
-  readonly bytesMax: number;
-  readonly #words = new SharedArrayBuffer(placesMax * 4);
-  readonly #free = Array.from({ length: placesMax - 1 }, (_, index) => index + 1);
-
-  constructor(bytesMax: number) {
-    this.bytesMax = bytesMax;
-  }
-
-  /** Reserves a place for a thread; call `leave` after the thread has ended. */
-  join(): MemoryPlace {
-    const place = this.#free.shift();
-    assert(place !== undefined, "threads are few");
-    return { words: this.#words, bytesMax: this.bytesMax, place };
-  }
-
-  leave({ place }: MemoryPlace): void {
-    Atomics.store(new Int32Array(this.#words), place, 0);
-    this.#free.push(place);
-  }
-
-  account(): MemoryAccount {
-    return new MemoryAccount({ words: this.#words, bytesMax: this.bytesMax, place: 0 });
-  }
-
-  get heldBytes(): number {
-    return sum(new Int32Array(this.#words)) * pageBytes;
-  }
-}
 
 /** The memory that one query, or one work, holds in one thread. */
 export class MemoryAccount implements HeldMemory {
@@ -78,7 +33,7 @@ export class MemoryAccount implements HeldMemory {
     if (this.#isClosed) return; // What is still running was refused or cancelled, and ends.
     const wanted = this.#bytes + bytes;
     if (wanted > this.#ownBytesMax) throw tooLarge(wanted, `it may have ${this.#ownBytesMax}`);
-    if (!this.#hold(wanted) || sum(this.#words) * pageBytes <= this.#bytesMax) return;
+    if (!this.#hold(wanted) || heldPages(this.#words) * pageBytes <= this.#bytesMax) return;
     this.#hold(wanted - bytes); // Refused: the account keeps what it held.
     const have = `all queries of the process together have ${this.#bytesMax}`;
     throw wanted > this.#bytesMax / 2 ? tooLarge(wanted, have) : meetsOthers(wanted);
@@ -102,12 +57,6 @@ export class MemoryAccount implements HeldMemory {
     if (this.#pages !== before) Atomics.add(this.#words, this.#place, this.#pages - before);
     return this.#pages > before;
   }
-}
-
-function sum(words: Int32Array): number {
-  let pages = 0;
-  for (let index = 0; index < words.length; index += 1) pages += Atomics.load(words, index);
-  return pages;
 }
 
 function tooLarge(wanted: number, have: string): OperatingError {

@@ -3,7 +3,7 @@
  * factor depends on the pattern: one with thousands of open alternatives at every character could
  * occupy a worker for hours.
  */
-import { PromqlError } from "../engine-types.ts";
+import { RegexError } from "./regex-error.ts";
 
 /** Instructions executed: about half a second. */
 const spareMax = 5_000_000;
@@ -17,7 +17,7 @@ export class Effort {
   spend(steps: number, characterCount: number): void {
     this.#spare = Math.min(this.#spare + perCharacter * characterCount - steps, spareMax);
     if (this.#spare < 0) {
-      throw new PromqlError("execution", "the regular expression takes too long to match");
+      throw new RegexError("the regular expression takes too long to match");
     }
   }
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PromqlError } from "../engine-types.ts";
 import { checkRegex } from "./check-regex.ts";
 import { compileRegex } from "./compile-regex.ts";
+import { RegexError } from "./regex-error.ts";
 import { translateRegex } from "./translate-regex.ts";
 
 /** Go's messages, after `error parsing regexp: `. */
@@ -40,13 +40,13 @@ const wrong = [
   ["(?i-)", "invalid or unsupported Perl syntax: `(?i-)`"],
 ] as const;
 for (const [pattern, message] of wrong) {
-  test(`[PQ20] ${pattern} is refused: ${message}`, () => {
+  test(`[RX1] ${pattern} is refused: ${message}`, () => {
     const whole = `error parsing regexp: ${message}`;
     assert.equal(checkRegex(pattern), whole);
     assert.equal(translateRegex(pattern), undefined);
     assert.throws(
       () => compileRegex(pattern),
-      (error) => error instanceof PromqlError && error.message === whole,
+      (error) => error instanceof RegexError && error.message === whole,
     );
   });
 }
@@ -58,7 +58,7 @@ const large = [
   ["deep closed groups", `${"(".repeat(1500)}a${")".repeat(1500)}`, "expression nests too deeply"],
 ] as const;
 for (const [name, pattern, what] of large) {
-  test(`[PQ24] ${name}: ${what}`, () => {
+  test(`[RX5] ${name}: ${what}`, () => {
     assert.equal(checkRegex(pattern), `error parsing regexp: ${what}: \`${pattern}\``);
   });
 }
@@ -114,7 +114,7 @@ const matching: readonly (readonly [
   ["é+😀?", ["éé", "é😀"], ["😀"]],
 ];
 for (const [pattern, yes, no] of matching) {
-  test(`[PQ21] ${pattern} matches whole texts as Go's expressions do`, () => {
+  test(`[RX2] ${pattern} matches whole texts as Go's expressions do`, () => {
     const { test: matches, exec } = compileRegex(pattern);
     const translated = new RegExp(translateRegex(pattern) ?? "", "u");
     for (const [texts, wanted] of [[yes, true] as const, [no, false] as const]) {
@@ -141,16 +141,16 @@ const grouping: readonly (readonly [pattern: string, text: string, groups: reado
   ["(.*)-([0-9]{2,})", "a-b-123", ["a-b-123", "a-b", "123"]],
 ];
 for (const [pattern, text, groups] of grouping) {
-  test(`[PQ22] the groups of ${pattern} in ${text}`, () => {
+  test(`[RX3] the groups of ${pattern} in ${text}`, () => {
     assert.deepEqual(compileRegex(pattern).exec(text), groups);
   });
 }
 
-test("[PQ22] groups have names by number", () => {
+test("[RX3] groups have names by number", () => {
   assert.deepEqual(compileRegex("(?P<x>.)(.)(?<y_1>.)").groupNames, ["", "x", "", "y_1"]);
 });
 
-test("[PQ21] texts are listed where they are few", () => {
+test("[RX2] texts are listed where they are few", () => {
   assert.deepEqual(compileRegex("a|b[cd]|^e$").literals, undefined);
   assert.deepEqual(compileRegex("a|b[cd]|(e)").literals, ["a", "bc", "bd", "e"]);
   assert.deepEqual(compileRegex("^foo$").literals, ["foo"]);
@@ -159,7 +159,7 @@ test("[PQ21] texts are listed where they are few", () => {
   assert.equal(compileRegex("[ab]{3}").literals, undefined);
 });
 
-test("[PQ25] a translated pattern has the same groups, by number", () => {
+test("[RX6] a translated pattern has the same groups, by number", () => {
   const source = translateRegex("(?i)(?P<first>a+)-(?:x|(y))[[:digit:]]{2}") ?? "";
   const groups = new RegExp(source, "u").exec("aA-Y42");
   assert.deepEqual(groups && [...groups], ["aA-Y42", "aA", "Y"]);

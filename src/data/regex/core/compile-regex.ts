@@ -2,12 +2,12 @@
  * Regular expressions that match a whole text, like Go's, in time linear in the text's length.
  * JavaScript's engine is not used, because it backtracks: `(a+)+b` could keep it busy for ever.
  */
-import { PromqlError } from "../engine-types.ts";
 import { Effort } from "./effort.ts";
 import { findGroups } from "./find-groups.ts";
 import { LazyAutomaton } from "./lazy-automaton.ts";
 import { parseRegex, RegexSyntaxError } from "./parse-regex.ts";
 import { compileProgram, type Program } from "./program.ts";
+import { RegexError } from "./regex-error.ts";
 import type { ParsedRegex } from "./regex-tree.ts";
 import { globTest, literalTexts } from "./simple-shapes.ts";
 
@@ -24,7 +24,7 @@ export interface TextMatcher {
   readonly literals: readonly string[] | undefined;
 }
 
-/** Throws `PromqlError`. So do `test` and `exec` of a pattern that takes too long (`Effort`). */
+/** Throws `RegexError`. So do `test` and `exec` of a pattern that takes too long (`Effort`). */
 export function compileRegex(pattern: string): TextMatcher {
   const parsed = parse(pattern);
   const literals = literalTexts(parsed.tree);
@@ -46,7 +46,7 @@ function parse(pattern: string): ParsedRegex {
   try {
     return parseRegex(pattern);
   } catch (error) {
-    if (error instanceof RegexSyntaxError) throw new PromqlError("execution", error.message);
+    if (error instanceof RegexSyntaxError) throw new RegexError(error.message);
     throw error;
   }
 }

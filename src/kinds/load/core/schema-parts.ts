@@ -3,7 +3,11 @@
  * from which the dashboard's types are generated.
  */
 import { z } from "zod";
-import { runPhases, runStatuses } from "../core/run-state.ts";
+import { latenciesBy, latencyNames } from "./latency.ts";
+import { runPhases, runStatuses } from "./run-state.ts";
+
+/** The type of what a schema describes; nobody changes it once it is made. */
+export type Immutable<T> = T extends object ? { readonly [K in keyof T]: Immutable<T[K]> } : T;
 
 export const ms = z.number().nullable();
 export const text = z.string();
@@ -29,20 +33,9 @@ export const enrichmentStatus = z
   .enum(["PENDING", "RUNNING", "COMPLETED", "FAILED", "SKIPPED", "AGGREGATE"])
   .meta({ id: "EnrichmentStatus", description: "Whether the target was asked about the queries." });
 
-export const latencies = {
-  p50_latency_ms: ms,
-  p90_latency_ms: ms,
-  p95_latency_ms: ms,
-  p99_latency_ms: ms,
-  p999_latency_ms: ms,
-  avg_latency_ms: ms,
-  min_latency_ms: ms,
-  max_latency_ms: ms,
-};
+export const latencies = latenciesBy(() => ms);
 export const latencySummary = z.object(latencies).meta({ id: "LatencySummary" });
-const latencyName = z
-  .enum(Object.keys(latencies) as (keyof typeof latencies)[])
-  .meta({ id: "LatencyName" });
+const latencyName = z.enum(latencyNames).meta({ id: "LatencyName" });
 export const atLeast = list(latencyName).describe(
   "Latencies of which only the least is known: arrivals without an answer are among them.",
 );

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MemoryAccount, MemoryBudget } from "./memory-budget.ts";
+import { MemoryBudget } from "../../../ground/process/core/index.ts";
+import { MemoryAccount } from "./memory-account.ts";
 
 const mebibyte = 1024 ** 2;
 
 test("[QP34] queries take from one budget; who would exceed it is refused and holds what it held", () => {
   const budget = new MemoryBudget(100 * mebibyte);
-  const [one, two] = [budget.account(), new MemoryAccount(budget.join())];
+  const [one, two] = [new MemoryAccount(budget.ownPlace), new MemoryAccount(budget.join())];
   one.take(60 * mebibyte);
   assert.throws(() => two.take(45 * mebibyte), { code: "overloaded", retry: "backoff" });
   assert.throws(() => two.take(80 * mebibyte), { code: "query_too_large", retry: "never" });
@@ -39,4 +40,17 @@ test("[QP34] a thread that is gone holds nothing, and its place serves another",
     budget.leave(place);
   }
   assert.equal(budget.heldBytes, 0);
+});
+
+test("[QP34] what streams have reserved is not there for queries", () => {
+  const budget = new MemoryBudget(100 * mebibyte);
+  const account = new MemoryAccount(budget.join());
+  account.take(40 * mebibyte);
+  const reservation = budget.reserve(70 * mebibyte); // Beyond the budget until the query ends.
+  assert.throws(() => account.take(mebibyte), { code: "overloaded", retry: "backoff" });
+  account.give(30 * mebibyte);
+  account.take(20 * mebibyte);
+  reservation.release();
+  account.take(60 * mebibyte);
+  assert.equal(budget.heldBytes, 90 * mebibyte);
 });

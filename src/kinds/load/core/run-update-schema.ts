@@ -1,6 +1,9 @@
-/** A RUN_UPDATE, as the API sends it. Names are the specification's. */
+/**
+ * A RUN_UPDATE, as the API sends it, field by field. Names are the specification's; what is added
+ * stands at the end of each part.
+ */
 import { z } from "zod";
-import { queryKinds } from "../core/operation.ts";
+import { queryKinds } from "./operation.ts";
 import {
   atLeast,
   count,
@@ -43,8 +46,11 @@ const aggregateMetrics = z
     at_least: atLeast,
     availability_pct: ms,
     longest_silence_ms: ms,
+    /** Requests that were sent again (HT5); this and the next two are null when not known. */
     resent_requests: z.int().nullable(),
+    /** The longest time that a worker's generator did not run (SI6). */
     generator_frozen_ms: ms,
+    /** Arrivals that were due in that time and not sent (GE10). */
     skipped_arrivals: z.int().nullable(),
   })
   .meta({ id: "AggregateMetrics" });
