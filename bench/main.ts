@@ -11,6 +11,7 @@ import { benchLoad } from "./load.ts";
 import { benchPromql } from "./promql.ts";
 import { benchRemoteWrite } from "./remote-write.ts";
 import { type BenchOptions, Report } from "./report.ts";
+import { benchStreams } from "./streams.ts";
 import { benchTables } from "./tables.ts";
 
 const benches: Record<string, (options: BenchOptions, report: Report) => Promise<void>> = {
@@ -20,6 +21,7 @@ const benches: Record<string, (options: BenchOptions, report: Report) => Promise
   load: benchLoad,
   promql: benchPromql,
   "remote-write": benchRemoteWrite,
+  streams: benchStreams,
   tables: benchTables,
 };
 
@@ -38,6 +40,8 @@ const { positionals, values } = parseArgs({
     dir: { type: "string" },
     rows: { type: "string", default: "10M" },
     groups: { type: "string", default: "1M" },
+    events: { type: "string", default: "2M" },
+    "long-events": { type: "string", default: "30M" },
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "4" },
     minutes: { type: "string", default: "10" },
@@ -67,6 +71,8 @@ if (bench === undefined) {
       dir: values.dir,
       rows: parseAmount(values.rows),
       groups: parseAmount(values.groups),
+      events: parseAmount(values.events),
+      longEvents: parseAmount(values["long-events"]),
       rounds: Number(values.rounds),
       seconds: Number(values.seconds),
       minutes: Number(values.minutes),

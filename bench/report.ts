@@ -16,6 +16,10 @@ export interface BenchOptions {
   /** The number of rows of the refreshed tables, and of their groups. */
   readonly rows: number;
   readonly groups: number;
+  /** The number of events that continuous queries read. */
+  readonly events: number;
+  /** The length of the run whose memory is compared with that of 10 M events. */
+  readonly longEvents: number;
   /**
    * Of a load: pairs of runs, how long each is, how long the one is that memory is watched in, and
    * operations a second.

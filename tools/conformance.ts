@@ -8,8 +8,10 @@
  * alone, in memory. `--file NAME` (and `--line N`) picks scripts, `--limit N` lists at most so many
  * failures, `--verbose` lists what passed, too.
  *
- * The streams language does not exist yet, so every case is counted and none passes; the line says
- * so. The exit code is 0 when everything passed or the suite is absent, 1 when something failed.
+ * streams runs every case in one fragment of this process, and split over two processes with an
+ * exchange between them.
+ *
+ * The exit code is 0 when everything passed or the suite is absent, 1 when something failed.
  */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -20,6 +22,7 @@ import {
   runPromqlSuite,
   type Script,
 } from "./conformance/promql-suite.ts";
+import { runStreamsSuite } from "./conformance/streams/streams-suite.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const usage =
@@ -54,7 +57,7 @@ async function main(): Promise<number> {
     return end(status, `${name}: skipped, no suite at ${places.join(" or ")}`);
   }
   const scripts = readScripts(found);
-  return name === "promql" ? await runPromql(scripts) : countStreams(scripts);
+  return name === "promql" ? await runPromql(scripts) : await runStreams(scripts, found);
 }
 
 function readScripts(place: string): Script[] {
@@ -78,13 +81,17 @@ async function runPromql(scripts: readonly Script[]): Promise<number> {
   return end(passed === total ? 0 : 1, `promql: ${passed}/${total} passed`);
 }
 
-function countStreams(scripts: readonly Script[]): number {
-  const cases = scripts.reduce(
-    (sum, { text }) => sum + (text.match(/^(----|====)$/gm)?.length ?? 0),
-    0,
-  );
-  process.stdout.write("streams is not implemented yet: every case counts as failed\n");
-  return end(1, `streams: 0/${cases} passed`);
+async function runStreams(scripts: readonly Script[], suiteDir: string): Promise<number> {
+  const { file, line } = options;
+  const picked = scripts.filter((script) => file === undefined || script.name.includes(file));
+  const { passed, total } = await runStreamsSuite(picked, {
+    suiteDir,
+    line: line === undefined ? undefined : Number(line),
+    failuresMax: Number(options.limit),
+    verbose: options.verbose,
+    print: (text) => process.stdout.write(`${text}\n`),
+  });
+  return end(passed === total ? 0 : 1, `streams: ${passed}/${total} passed`);
 }
 
 function end(status: number, line: string): number {

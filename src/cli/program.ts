@@ -29,6 +29,7 @@ import type { RunAction } from "../ground/command/run-action.ts";
 import { limitRules } from "../ground/process/limits.ts";
 import { addMetricsCommands } from "../kinds/ask/cli/metrics-commands.ts";
 import { addLoadCommands } from "../kinds/load/cli/load-commands.ts";
+import { addStreamCommands } from "../kinds/stream/run/cli/stream-commands.ts";
 import { addLakeCommands } from "./commands/lake-commands.ts";
 
 const usageHint = "capstan --help shows what there is";
@@ -40,6 +41,7 @@ export const programCommands: readonly AddCommands[] = [
   addClientCommands,
   addDemo,
   addMetricsCommands,
+  addStreamCommands,
   addLakeCommands,
   addBackupCommands,
   addLoadCommands,

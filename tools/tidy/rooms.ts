@@ -24,7 +24,14 @@ export interface Room {
 
 export const processes: readonly string[] = ["cli", "coordinator", "worker"];
 
-const halls: readonly string[] = ["kinds/ask/metrics", "kinds/ask/promql", "kinds/ask/run"];
+const halls: readonly string[] = [
+  "kinds/ask/metrics",
+  "kinds/ask/promql",
+  "kinds/ask/run",
+  "kinds/stream/engine",
+  "kinds/stream/language",
+  "kinds/stream/run",
+];
 
 /** `undefined`: a file outside src/, or one in a folder that is on no map. */
 export function roomOf(path: string): Room | undefined {

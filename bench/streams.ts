@@ -1,0 +1,98 @@
+/**
+ * Continuous queries: Nexmark's from CSV files, each beside DuckDB's answer of the same question
+ * over the same files in one batch with one thread. Rates are per CPU second of all threads, the
+ * best of three runs; the rows of both are compared. Parts, for `--only`:
+ *
+ *   q0, q1, …    one query
+ *   memory       q5 from a Generator source: the peak of memory of a long run beside a short one
+ *   slices       a window of 300 advances beside one of 5, over the same keys
+ */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BenchOptions, checkPart, type Report } from "./report.ts";
+import { DuckdbAnswers } from "./streams/duckdb-answers.ts";
+import { benchMemory, benchSlices } from "./streams/generated-runs.ts";
+import { countOf, writeNexmarkFiles } from "./streams/nexmark-events.ts";
+import { type NexmarkQuery, nexmarkQueries, streamTables } from "./streams/nexmark-queries.ts";
+import { runStream } from "./streams/stream-run.ts";
+import type { Spent } from "./tables/lake-world.ts";
+
+const repetitions = 3;
+/** The least share of DuckDB's rate. */
+const ratioGoal = 0.7;
+
+export async function benchStreams(options: BenchOptions, report: Report): Promise<void> {
+  checkPart(options, [...nexmarkQueries.map(({ name }) => name), "memory", "slices"]);
+  const { only, longEvents } = options;
+  report.say(`streams: load average ${loadavg()[0]?.toFixed(1)}`);
+  if (only !== "memory" && only !== "slices") await benchQueries(options, report);
+  if (only === undefined || only === "memory") benchMemory(longEvents, report);
+  if (only === undefined || only === "slices") await benchSlices(report);
+}
+
+async function benchQueries({ events, dir, only }: BenchOptions, report: Report): Promise<void> {
+  const directory = dir ?? mkdtempSync(join(tmpdir(), "capstan-streams-"));
+  mkdirSync(directory, { recursive: true });
+  try {
+    report.say(`streams: ${events} events of Nexmark`);
+    const files = writeNexmarkFiles(directory, events);
+    const duckdb = await DuckdbAnswers.open(files);
+    const statements = streamTables(files);
+    const resultPath = join(directory, "result.csv");
+    try {
+      for (const query of nexmarkQueries) {
+        if (only !== undefined && only !== query.name) continue;
+        await compare({ query, statements, resultPath, duckdb, events, report });
+      }
+    } finally {
+      duckdb.close();
+      rmSync(resultPath, { force: true });
+    }
+  } finally {
+    if (dir === undefined) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+interface Comparison {
+  readonly query: NexmarkQuery;
+  readonly statements: string;
+  readonly resultPath: string;
+  readonly duckdb: DuckdbAnswers;
+  readonly events: number;
+  readonly report: Report;
+}
+
+async function compare(comparison: Comparison): Promise<void> {
+  const { query, statements, resultPath, duckdb, events, report } = comparison;
+  const { name, stream, reads, goal } = query;
+  const file = `File('${resultPath}' AS "SINK".FILE_PATH, 'CSV' AS "SINK".OUTPUT_FORMAT)`;
+  const written = await runStream(`${statements}\n${stream} INTO ${file};`);
+  report.check(`${name}_rows`, await duckdb.differences(query, resultPath));
+  const ours: Spent[] = [];
+  const theirs: Spent[] = [];
+  for (let round = 0; round < repetitions; round += 1) {
+    ours.push(await runStream(`${statements}\n${stream} INTO Void();`));
+    theirs.push(await duckdb.run(query));
+  }
+  const count = reads.reduce((sum, source) => sum + countOf(source, events), 0);
+  const rate = (runs: readonly Spent[]): number =>
+    count / 1_000 / Math.min(...runs.map(({ cpuMs }) => cpuMs));
+  const [rateOfOurs, rateOfTheirs] = [rate(ours), rate(theirs)];
+  report.figure(
+    name,
+    {
+      ...(goal === undefined ? {} : { million_per_cpu_s: { value: rateOfOurs, atLeast: goal } }),
+      ratio: { value: rateOfOurs / rateOfTheirs, atLeast: ratioGoal },
+    },
+    {
+      events: count,
+      rows_out: written.rowsOut,
+      ...(goal === undefined ? { million_per_cpu_s: rateOfOurs } : {}),
+      cpu_ms: ours.map(({ cpuMs }) => cpuMs),
+      duckdb_million_per_cpu_s: rateOfTheirs,
+      duckdb_cpu_ms: theirs.map(({ cpuMs }) => cpuMs),
+      load: loadavg()[0],
+    },
+  );
+}

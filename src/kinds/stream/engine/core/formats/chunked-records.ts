@@ -1,0 +1,190 @@
+/**
+ * Records that are split across chunks. Whole records are parsed where they lie in the chunk; only
+ * one that is cut at a chunk's end is copied, together with the rest of it from the next chunk.
+ */
+import { DialectError } from "../../../language/core/index.ts";
+import { grownLength } from "../expressions/text-arena.ts";
+
+/**
+ * Parses the records in `start .. limit`, which ends with a tuple delimiter. Returns where the
+ * first record starts that is not complete (a delimiter was part of a quoted field), else `limit`.
+ * `base` is the offset of the array's first byte, counted from the first byte pushed. With `final`
+ * nothing follows.
+ */
+export type ParseRecords = (
+  bytes: Uint8Array,
+  start: number,
+  limit: number,
+  base: number,
+  final: boolean,
+) => number;
+
+/** Chunks are parsed in pieces of about this size, which bounds the buffers for texts. */
+const pieceBytes = 256 * 1_024;
+
+export class ChunkedRecords {
+  readonly #parse: ParseRecords;
+  readonly #delimiter: Uint8Array;
+  readonly #recordBytesMax: number;
+  #skipHeader: boolean;
+  #carry = new Uint8Array(4_096);
+  #carryLength = 0;
+  /** How many times the bytes carried turned out to be less than a record. */
+  #attempts = 0;
+  /** How many bytes were pushed before the chunk at hand. */
+  #offset = 0;
+
+  constructor(
+    delimiter: Uint8Array,
+    recordBytesMax: number,
+    skipHeader: boolean,
+    parse: ParseRecords,
+  ) {
+    this.#parse = parse;
+    this.#delimiter = delimiter;
+    this.#recordBytesMax = recordBytesMax;
+    this.#skipHeader = skipHeader;
+  }
+
+  get pendingBytes(): number {
+    return this.#carryLength;
+  }
+
+  push(chunk: Uint8Array): void {
+    let at = 0;
+    while (this.#carryLength > 0 && at < chunk.length) at = this.#continueCarry(chunk, at);
+    at = this.#parsePieces(chunk, at);
+    if (at < chunk.length) this.#append(chunk, at, chunk.length);
+    this.#offset += chunk.length;
+    this.#checkLength(this.#carryLength);
+  }
+
+  /** What is left over is a record, too. */
+  end(): void {
+    if (this.#carryLength === 0) return;
+    this.#append(this.#delimiter, 0, this.#delimiter.length);
+    const base = this.#offset - this.#carryLength + this.#delimiter.length;
+    const start = this.#startOf(this.#carry, 0, base, this.#carryLength);
+    if (start < this.#carryLength) {
+      this.#parse(this.#carry, start, this.#carryLength, base, true);
+    }
+    this.#carryLength = 0;
+  }
+
+  /** Completes the record that was cut; returns where the chunk goes on. */
+  #continueCarry(chunk: Uint8Array, at: number): number {
+    const before = this.#carryLength;
+    const base = this.#offset + at - before;
+    const found = chunk.indexOf(this.#delimiter.at(-1) as number, at);
+    let stop = found < 0 ? chunk.length : found + 1;
+    // A record with many delimiters in quotes is not parsed again for each of them.
+    if (this.#attempts > 0) stop = Math.min(chunk.length, Math.max(stop, at + before));
+    this.#append(chunk, at, stop);
+    const limit = this.#lastEnd(this.#carry, 0, this.#carryLength);
+    if (limit === 0) {
+      this.#checkLength(this.#carryLength);
+      return stop;
+    }
+    const start = this.#startOf(this.#carry, 0, base, limit);
+    const consumed = start >= limit ? limit : this.#parse(this.#carry, start, limit, base, false);
+    if (consumed === 0 || consumed < before) {
+      this.#attempts += 1;
+      this.#checkLength(this.#carryLength);
+      return stop;
+    }
+    this.#attempts = 0;
+    this.#carryLength = 0;
+    return at + consumed - before;
+  }
+
+  #parsePieces(chunk: Uint8Array, from: number): number {
+    let at = from;
+    while (at < chunk.length) {
+      let limit = this.#lastEnd(chunk, at, Math.min(chunk.length, at + pieceBytes));
+      if (limit === at) limit = this.#nextEnd(chunk, at + pieceBytes - this.#delimiter.length);
+      if (limit <= at) return at;
+      const start = this.#startOf(chunk, at, this.#offset, limit);
+      const next = start >= limit ? limit : this.#parse(chunk, start, limit, this.#offset, false);
+      if (next === at) {
+        // One record is longer than the piece: with the next delimiters it may be whole.
+        const wider = this.#parse(
+          chunk,
+          start,
+          this.#lastEnd(chunk, at, chunk.length),
+          this.#offset,
+          false,
+        );
+        if (wider === at) return at;
+        at = wider;
+      } else {
+        at = next;
+      }
+    }
+    return at;
+  }
+
+  /** Leaves out a byte order mark and the line of names at the very beginning. */
+  #startOf(bytes: Uint8Array, at: number, base: number, limit: number): number {
+    if (base + at !== 0) return at;
+    let start = at;
+    if (bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf) start += 3;
+    if (this.#skipHeader) {
+      this.#skipHeader = false;
+      start = this.#nextEnd(bytes, start);
+    }
+    return Math.min(start, limit);
+  }
+
+  /** Where the last delimiter in `from .. to` ends, or `from`. */
+  #lastEnd(bytes: Uint8Array, from: number, to: number): number {
+    const last = this.#delimiter.length - 1;
+    let at = to;
+    for (;;) {
+      at = bytes.lastIndexOf(this.#delimiter[last] as number, at - 1);
+      if (at < from + last || at < 0) return from;
+      if (this.#matches(bytes, at - last)) return at + 1;
+      if (at === 0) return from;
+    }
+  }
+
+  /** Where the first delimiter at or after `from` ends, or -1. */
+  #nextEnd(bytes: Uint8Array, from: number): number {
+    let at = Math.max(0, from) - 1;
+    for (;;) {
+      at = bytes.indexOf(this.#delimiter[0] as number, at + 1);
+      if (at < 0) return -1;
+      if (this.#matches(bytes, at)) return at + this.#delimiter.length;
+    }
+  }
+
+  #matches(bytes: Uint8Array, at: number): boolean {
+    for (let i = 0; i < this.#delimiter.length; i += 1) {
+      if (bytes[at + i] !== this.#delimiter[i]) return false;
+    }
+    return true;
+  }
+
+  #append(bytes: Uint8Array, start: number, end: number): void {
+    const needed = this.#carryLength + end - start;
+    if (needed > this.#carry.length) {
+      const grown = new Uint8Array(grownLength(this.#carry.length, needed));
+      grown.set(this.#carry.subarray(0, this.#carryLength));
+      this.#carry = grown;
+    }
+    this.#carry.set(bytes.subarray(start, end), this.#carryLength);
+    this.#carryLength = needed;
+  }
+
+  #checkLength(length: number): void {
+    if (length > this.#recordBytesMax) failLength(this.#recordBytesMax, this.#offset);
+  }
+}
+
+/** No policy lets a query go on behind such a record: where it ends is not known. */
+export function failLength(recordBytesMax: number, offset: number): never {
+  throw new DialectError(
+    4000,
+    `a record near byte ${offset} is longer than ${recordBytesMax} bytes`,
+    { hint: "Check TUPLE_DELIMITER and quotes, or raise RECORD_BYTES_MAX." },
+  );
+}

@@ -1,0 +1,175 @@
+/**
+ * Finds the pairs of rows of two stores whose keys are equal: a hash table with chains over the
+ * right rows, probed with the left ones. NULL equals nothing unless a key is null-safe, NaN equals
+ * nothing. Without keys every pair is found, so a residual predicate makes a nested loop of it.
+ */
+import { assert } from "../../../../../ground/kernel/errors.ts";
+import type { DataType, JoinKey, Schema } from "../../../language/core/index.ts";
+import { batchRowsMax } from "../batch.ts";
+import { allRows, type ColumnView } from "./column-view.ts";
+import { equalityOf, isNullAt, viewLocals } from "./equality-source.ts";
+import { type HashRows, hashRowsOf } from "./hash-rows.ts";
+import { equalBytes } from "./text-bytes.ts";
+
+/** Where a probe stopped because the pairs were full. */
+interface Place {
+  row: number;
+  /** The next right row of the chain; -1 at its end, -2 before its beginning. */
+  entry: number;
+}
+
+type Build = (
+  views: readonly ColumnView[],
+  hashes: Int32Array,
+  from: number,
+  count: number,
+  heads: Int32Array,
+  next: Int32Array,
+) => void;
+
+type Probe = (
+  place: Place,
+  left: readonly ColumnView[],
+  right: readonly ColumnView[],
+  leftHashes: Int32Array,
+  rightHashes: Int32Array,
+  count: number,
+  heads: Int32Array,
+  next: Int32Array,
+  leftRows: Int32Array,
+  rightRows: Int32Array,
+) => number;
+
+/** The generated loops of a join, for the types of its keys. */
+export interface JoinLoops {
+  readonly hash: HashRows;
+  readonly build: Build;
+  readonly probe: Probe;
+}
+
+export function createJoinLoops(keys: readonly JoinKey[], left: Schema, right: Schema): JoinLoops {
+  const sides = keys.map(({ left: l, right: r, nullSafe }) => {
+    const [a, b] = [left[l]?.type, right[r]?.type];
+    assert(a !== undefined && b !== undefined, "a key of a join is a column of each side");
+    assert(a.name === b.name, "both columns of a key have one type");
+    return { left: a, right: b, nullSafe };
+  });
+  const types = sides.map(({ left: a, right: b, nullSafe }): DataType => {
+    return { name: a.name, nullable: nullSafe && (a.nullable || b.nullable) };
+  });
+  const isNull = (side: "left" | "right", name: string, row: string) => {
+    const nulls = sides.flatMap((each, i) =>
+      !each.nullSafe && each[side].nullable ? isNullAt(name, i, row) : [],
+    );
+    return nulls.length === 0 ? "false" : nulls.join(" || ");
+  };
+  const build = `
+    "use strict";
+    return function build(views, hashes, from, count, heads, next) {
+      ${viewLocals(types, "b", "views")}
+      const mask = heads.length - 1;
+      for (let j = count - 1; j >= from; j -= 1) {
+        if (${isNull("right", "b", "j")}) continue;
+        const head = hashes[j] & mask;
+        next[j] = heads[head];
+        heads[head] = j + 1;
+      }
+    };`;
+  const equality = equalityOf(types, {
+    left: "a",
+    leftRow: "i",
+    right: "b",
+    rightRow: "j",
+    nan: "unequal",
+  });
+  const probe = `
+    "use strict";
+    return function probe(place, left, right, lh, rh, count, heads, next, leftRows, rightRows) {
+      ${viewLocals(types, "a", "left")}
+      ${viewLocals(types, "b", "right")}
+      const mask = heads.length - 1, capacity = leftRows.length;
+      let n = 0, entry = place.entry;
+      for (let i = place.row; i < count; i += 1) {
+        if (entry === -2) {
+          if (${isNull("left", "a", "i")}) continue;
+          entry = heads[lh[i] & mask] - 1;
+        }
+        while (entry >= 0) {
+          const j = entry;
+          entry = next[j] - 1;
+          if (rh[j] === lh[i] && ${equality}) {
+            leftRows[n] = i;
+            rightRows[n] = j;
+            n += 1;
+            if (n === capacity) {
+              place.row = i;
+              place.entry = entry;
+              return n;
+            }
+          }
+        }
+        entry = -2;
+      }
+      place.row = count;
+      place.entry = -2;
+      return n;
+    };`;
+  return {
+    hash: hashRowsOf(types.map(({ name }) => name)),
+    build: new Function(build)() as Build,
+    probe: new Function("equalBytes", probe)(equalBytes) as Probe,
+  };
+}
+
+export class JoinTable {
+  readonly #loops: JoinLoops;
+  readonly #right: readonly ColumnView[];
+  readonly #heads: Int32Array;
+  readonly #next: Int32Array;
+  readonly #hashes: Int32Array;
+  readonly #leftRows = new Int32Array(batchRowsMax);
+  readonly #rightRows = new Int32Array(batchRowsMax);
+
+  /** `right`: the columns of the keys, of `count` rows. */
+  constructor(loops: JoinLoops, right: readonly ColumnView[], count: number) {
+    this.#loops = loops;
+    this.#right = right;
+    let headCount = 16;
+    while (headCount < count * 2) headCount *= 2;
+    this.#heads = new Int32Array(headCount);
+    this.#next = new Int32Array(count);
+    this.#hashes = new Int32Array(count);
+    loops.hash(right, allRows(count), count, this.#hashes);
+    loops.build(right, this.#hashes, 0, count, this.#heads, this.#next);
+  }
+
+  /** Calls `take` with up to a batch of pairs at a time; the arrays are used again. */
+  probe(
+    left: readonly ColumnView[],
+    count: number,
+    take: (leftRows: Int32Array, rightRows: Int32Array) => void,
+  ): void {
+    const hashes = new Int32Array(count);
+    this.#loops.hash(left, allRows(count), count, hashes);
+    const place: Place = { row: 0, entry: -2 };
+    while (place.row < count) {
+      const found = this.#loops.probe(
+        place,
+        left,
+        this.#right,
+        hashes,
+        this.#hashes,
+        count,
+        this.#heads,
+        this.#next,
+        this.#leftRows,
+        this.#rightRows,
+      );
+      if (found > 0) take(this.#leftRows.subarray(0, found), this.#rightRows.subarray(0, found));
+    }
+  }
+
+  get bytes(): number {
+    return this.#heads.byteLength + this.#next.byteLength + this.#hashes.byteLength;
+  }
+}

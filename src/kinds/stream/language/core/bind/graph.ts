@@ -1,0 +1,63 @@
+/**
+ * The nodes of a plan while it is made. Equal nodes are one, so that what is written twice is
+ * computed once; nodes that nothing reads in the end are left out.
+ */
+import type { Schema } from "../data-type.ts";
+import type { PlanInput, PlanNode, PlanOp } from "../plan.ts";
+
+export type GraphNode = Omit<PlanNode, "id">;
+
+export class Graph {
+  readonly #nodes: GraphNode[] = [];
+  readonly #known = new Map<string, number>();
+
+  node(id: number): GraphNode {
+    return this.#nodes[id] as GraphNode;
+  }
+
+  schema(id: number): Schema {
+    return this.node(id).schema;
+  }
+
+  add(op: PlanOp, inputs: readonly (number | PlanInput)[], schema: Schema): number {
+    const node: GraphNode = { inputs: inputs.map(toInput), op, schema };
+    const key = JSON.stringify(node);
+    const known = this.#known.get(key);
+    if (known !== undefined && op.kind !== "sink") return known;
+    this.#nodes.push(node);
+    this.#known.set(key, this.#nodes.length - 1);
+    return this.#nodes.length - 1;
+  }
+
+  /** A copy of a node with other inputs. */
+  withInputs(id: number, inputs: readonly (number | PlanInput)[]): number {
+    const { op, schema } = this.node(id);
+    return this.add(op, inputs, schema);
+  }
+
+  /** The nodes that the roots need, numbered anew; the map says where each root went. */
+  extract(roots: readonly number[]): {
+    readonly nodes: readonly PlanNode[];
+    readonly places: ReadonlyMap<number, number>;
+  } {
+    const places = new Map<number, number>();
+    const nodes: PlanNode[] = [];
+    const visit = (id: number): void => {
+      if (places.has(id)) return;
+      const { op, inputs, schema } = this.node(id);
+      for (const input of inputs) visit(input.node);
+      places.set(id, nodes.length);
+      const moved = inputs.map(({ node, shiftMs }) => ({
+        node: places.get(node) as number,
+        shiftMs,
+      }));
+      nodes.push({ id: nodes.length, inputs: moved, op, schema });
+    };
+    for (const root of roots) visit(root);
+    return { nodes, places };
+  }
+}
+
+function toInput(input: number | PlanInput): PlanInput {
+  return typeof input === "number" ? { node: input, shiftMs: 0 } : input;
+}

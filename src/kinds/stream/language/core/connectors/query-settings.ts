@@ -1,0 +1,50 @@
+/**
+ * The settings of a query: `… INTO sink SET('side' AS "QUERY".LATE, …)`, and the same over HTTP.
+ */
+import { choice, duration, integer, type SettingDescriptor, text } from "./descriptor.ts";
+
+export const querySettings: readonly SettingDescriptor[] = [
+  {
+    key: "LATE",
+    type: choice("drop", "side", "fail"),
+    default: "drop",
+    description:
+      "What happens to rows whose windows are all closed: they are dropped and counted, sent to LATE_SINK, or the query fails.",
+  },
+  {
+    key: "LATE_SINK",
+    type: text,
+    description: "The sink that receives late rows and their lateness in milliseconds.",
+  },
+  {
+    key: "IDLE_TIMEOUT",
+    type: duration,
+    default: 5000,
+    description: "How long a live input without data holds the others back.",
+  },
+  {
+    key: "PARALLELISM",
+    type: integer(1, 256),
+    default: 1,
+    description: "How many instances of each operator run.",
+  },
+  {
+    key: "CHECKPOINT_INTERVAL",
+    type: duration,
+    default: 10_000,
+    description: "The time between two checkpoints.",
+  },
+  {
+    key: "BUFFER_SIZE",
+    type: integer(64, 1_073_741_824),
+    default: 65_536,
+    description:
+      "The size of read buffers in bytes, and the largest row without the content of its texts.",
+  },
+  {
+    key: "MEMORY_LIMIT",
+    type: integer(1_048_576, Number.MAX_SAFE_INTEGER),
+    default: 1_073_741_824,
+    description: "The most bytes that state, batches and buffers of the query may take.",
+  },
+];

@@ -1,0 +1,61 @@
+/** A plan for people: `EXPLAIN` as data, which is its JSON form, and as text. */
+import { hashPlan } from "../check-plan.ts";
+import type { Plan, PlanNode, QuerySettings } from "../plan.ts";
+import { describeOp } from "./describe-op.ts";
+
+export interface ExplainedNode {
+  readonly id: number;
+  readonly kind: string;
+  readonly text: string;
+  readonly inputs: readonly { readonly node: number; readonly shiftMs: number }[];
+  readonly columns: readonly string[];
+  readonly state?: string;
+  readonly warning?: string;
+}
+
+export interface Explanation {
+  readonly hash: string;
+  readonly settings: QuerySettings;
+  readonly nodes: readonly ExplainedNode[];
+  readonly warnings: readonly string[];
+}
+
+export function explainPlan(plan: Plan): Explanation {
+  const nodes = plan.nodes.map((node): ExplainedNode => {
+    const schemas = node.inputs.map(({ node: id }) => (plan.nodes[id] as PlanNode).schema);
+    const { text, state, warning } = describeOp(node.op, schemas);
+    const columns = node.schema.map(
+      ({ name, type }) => `${name} ${type.name}${type.nullable ? "" : " NOT NULL"}`,
+    );
+    return {
+      ...{ id: node.id, kind: node.op.kind, text, inputs: node.inputs, columns },
+      ...(state === undefined ? {} : { state }),
+      ...(warning === undefined ? {} : { warning }),
+    };
+  });
+  const warnings = nodes.flatMap(({ warning, text }) =>
+    warning === undefined ? [] : [`${text}: ${warning}`],
+  );
+  return { hash: hashPlan(plan), settings: plan.settings, nodes, warnings };
+}
+
+/** A tree from each sink down. A node that was shown above is only named again. */
+export function formatExplanation({ nodes, warnings }: Explanation): string {
+  const lines: string[] = [];
+  const shown = new Set<number>();
+  const show = (id: number, shiftMs: number, depth: number): void => {
+    const node = nodes[id] as ExplainedNode;
+    const indent = "  ".repeat(Math.min(depth, 40));
+    const shift = shiftMs === 0 ? "" : ` [time less ${shiftMs} ms]`;
+    if (shown.has(id)) {
+      lines.push(`${indent}#${id}${shift} as above`);
+      return;
+    }
+    shown.add(id);
+    const state = node.state === undefined ? "" : ` | state: ${node.state}`;
+    lines.push(`${indent}#${id} ${node.text}${shift}${state}`);
+    for (const input of node.inputs) show(input.node, input.shiftMs, depth + 1);
+  };
+  for (const { id, kind } of nodes) if (kind === "sink") show(id, 0, 0);
+  return [...lines, ...warnings.map((warning) => `Warning: ${warning}`)].join("\n");
+}

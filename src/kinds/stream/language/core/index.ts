@@ -1,0 +1,97 @@
+export { deadLetterNode } from "./bind/dead-letters.ts";
+export { functions as dialectFunctions } from "./bind/functions.ts";
+export type {
+  Catalog,
+  LakeTable,
+  LogicalSource,
+  PhysicalSource,
+  SinkDefinition,
+  ViewDefinition,
+} from "./catalog.ts";
+export { hashPlan } from "./check-plan.ts";
+export type {
+  ConnectorDescriptor,
+  FormatDescriptor,
+  Guarantee,
+  SettingDescriptor,
+} from "./connectors/descriptor.ts";
+export { inputFormats, outputFormats } from "./connectors/formats.ts";
+export { querySettings } from "./connectors/query-settings.ts";
+export { sinkDescriptors } from "./connectors/sinks.ts";
+export { sourceDescriptors } from "./connectors/sources.ts";
+export {
+  type DataType,
+  type Field,
+  type FixedType,
+  type FloatType,
+  type IntegerType,
+  isFloat,
+  isInteger,
+  isNumeric,
+  isSigned,
+  notNull,
+  nullable,
+  type Schema,
+  type TypeName,
+  widthOf,
+} from "./data-type.ts";
+export {
+  DialectError,
+  type DialectErrorName,
+  type DialectErrorNumber,
+  dialectErrors,
+  type Position,
+} from "./dialect-error.ts";
+export {
+  type DialectSettings,
+  defaultDialect,
+  suiteDialect,
+  withBufferSize,
+} from "./dialect-settings.ts";
+export { translateDialectError } from "./error-codes.ts";
+export {
+  type ExplainedNode,
+  type Explanation,
+  explainPlan,
+  formatExplanation,
+} from "./explain/explain-plan.ts";
+export type { Constant, Expr, FunctionName } from "./expr.ts";
+export { LocalCatalog } from "./local-catalog.ts";
+export { cutPlan, type Stage } from "./parallel/cut-plan.ts";
+export { insertExchanges } from "./parallel/insert-exchanges.ts";
+export type {
+  AstContinuousQuery,
+  AstName,
+  AstQuery,
+  AstSetting,
+  AstSink,
+  ObjectKind,
+  Statement,
+} from "./parse/ast.ts";
+export { parseStatements } from "./parse/parse-statements.ts";
+export type {
+  AggregateCall,
+  AggregateFunction,
+  ExchangeOp,
+  IntervalJoinOp,
+  JoinKey,
+  JoinKind,
+  KeyedOp,
+  LatePolicy,
+  LookupJoinOp,
+  Plan,
+  PlanInput,
+  PlanNode,
+  PlanOp,
+  QuerySettings,
+  Settings,
+  SinkOp,
+  SortKey,
+  SourceOp,
+  TopNOp,
+  WindowAggregateOp,
+  WindowJoinOp,
+  WindowSpec,
+} from "./plan.ts";
+export { planQuery } from "./plan-statement.ts";
+export { withSetting } from "./with-setting.ts";

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseStatements } from "./parse/parse-statements.ts";
+import { errorOf, exampleCatalog } from "./testing.ts";
+
+function applyAll(text: string): void {
+  const catalog = exampleCatalog();
+  for (const statement of parseStatements(text)) catalog.apply(statement);
+}
+
+const errors = [
+  ["[SY26]", "CREATE LOGICAL SOURCE BIDS(a UINT8)", 2031],
+  ["[SY26]", "CREATE VIEW bids AS SELECT ts FROM asks", 2031],
+  ["[SY26]", "CREATE SINK NAMED(a UINT8) TYPE Void", 2034],
+  ["[SY26]", "CREATE PHYSICAL SOURCE FOR nosuch TYPE File", 2030],
+  [
+    "[SY26]",
+    "CREATE PHYSICAL SOURCE FOR bids TYPE File SET('bids.csv' AS \"SOURCE\".FILE_PATH)",
+    2031,
+  ],
+  ["[SY26]", "DROP LOGICAL SOURCE nosuch", 2030],
+  ["[SY26]", "DROP SINK nosuch", 2033],
+  ["[SY26]", "DROP SOURCE bids", 2029],
+  [
+    "[SY26]",
+    "CREATE LOGICAL SOURCE x AS SELECT ts FROM bids; CREATE VIEW v AS SELECT ts FROM x; DROP SOURCE x",
+    2029,
+  ],
+  ["[SY26]", "CREATE VIEW v AS SELECT nosuch FROM bids", 2003],
+  ["[SY26]", "CREATE LOGICAL SOURCE x(a UINT8, A UINT8)", 2005],
+  ["[SY27]", "CREATE SINK x TYPE Nosuch", 2016],
+  ["[SY27]", "CREATE PHYSICAL SOURCE FOR bids TYPE Nosuch", 2017],
+  ["[SY27]", "CREATE SINK x TYPE File", 1000],
+  [
+    "[SY27]",
+    "CREATE SINK x TYPE File SET('a' AS \"SINK\".FILE_PATH, 'yes' AS \"SINK\".APPEND)",
+    1000,
+  ],
+  ["[SY27]", 'CREATE SINK x TYPE Void SET(1 AS "SINK".NOSUCH)', 1000],
+  ["[SY27]", "CREATE SINK x TYPE Print SET('XML' AS \"SINK\".OUTPUT_FORMAT)", 2036],
+  [
+    "[SY27]",
+    'CREATE PHYSICAL SOURCE FOR bids TYPE TCP SET(\'h\' AS "SOURCE".SOCKET_HOST, 99999 AS "SOURCE".SOCKET_PORT)',
+    1000,
+  ],
+  [
+    "[SY27]",
+    "CREATE PHYSICAL SOURCE FOR bids TYPE File SET('f' AS \"SOURCE\".FILE_PATH, 'XML' AS PARSER.\"TYPE\")",
+    2021,
+  ],
+  [
+    "[SY27]",
+    "CREATE PHYSICAL SOURCE FOR bids TYPE File SET('f' AS \"SOURCE\".FILE_PATH, 'JSON' AS PARSER.\"TYPE\", '$.x' AS FIELD.nosuch)",
+    1000,
+  ],
+] as const;
+for (const [rule, text, number] of errors) {
+  test(`${rule} ${text} is error ${number}`, () => {
+    assert.equal(errorOf(() => applyAll(text)).number, number);
+  });
+}
+
+test("[SY26] IF EXISTS and IF NOT EXISTS change nothing where there is nothing to do", () => {
+  applyAll(
+    "CREATE SINK IF NOT EXISTS named(a UINT8) TYPE Void; CREATE LOGICAL SOURCE IF NOT EXISTS bids(a UINT8); DROP SINK IF EXISTS nosuch; DROP VIEW IF EXISTS nosuch",
+  );
+  const catalog = exampleCatalog("CREATE SINK IF NOT EXISTS named(a UINT8) TYPE Void;");
+  assert.equal(catalog.sink("NAMED")?.schema?.length, 2);
+});
+
+test("[SY26] a source is dropped after what it stands on", () => {
+  const catalog = exampleCatalog();
+  const [physical] = catalog.physicalSources("bids");
+  for (const one of parseStatements(`DROP PHYSICAL SOURCE ${physical?.id}; DROP SOURCE bids`)) {
+    catalog.apply(one);
+  }
+  assert.equal(catalog.logicalSource("bids"), undefined);
+});
+
+test("[SY27] defaults are filled in, escapes of delimiters are read, [SY5] both spellings", () => {
+  const catalog = exampleCatalog(
+    "CREATE LOGICAL SOURCE x(a UINT8); CREATE PHYSICAL SOURCE FOR x TYPE tcp SET('h' AS `SOURCE`.SOCKET_HOST, 50501 AS `SOURCE`.SOCKET_PORT, 'csv' AS PARSER.`TYPE`, '\\t' AS PARSER.FIELD_DELIMITER);",
+  );
+  const [source] = catalog.physicalSources("X");
+  assert.equal(source?.type, "TCP");
+  assert.deepEqual(source?.config, {
+    RETRIES: 10,
+    RETRY_INTERVAL: 1000,
+    SOCKET_HOST: "h",
+    SOCKET_PORT: 50501,
+  });
+  assert.equal(source?.parser.FIELD_DELIMITER, "\t");
+  assert.equal(source?.parser.ON_MALFORMED, "fail");
+  const sinks = exampleCatalog(
+    "CREATE SINK a TYPE Print SET('JSON' AS \"SINK\".INPUT_FORMAT); CREATE SINK b TYPE Print SET('JSON' AS \"SINK\".OUTPUT_FORMAT);",
+  );
+  assert.deepEqual(sinks.sink("a")?.formatter, sinks.sink("b")?.formatter);
+  assert.equal(sinks.sink("a")?.formatter.TYPE, "JSON");
+});
+
+test("[SY27] an unknown setting is answered with the nearest one", () => {
+  const error = errorOf(() => applyAll("CREATE SINK x TYPE File SET('a' AS \"SINK\".FILE_PAHT)"));
+  assert.match(error.hint ?? "", /FILE_PATH/);
+});

@@ -1,0 +1,177 @@
+/**
+ * Makes a plan that can run in several instances: in front of an operator whose state belongs to
+ * keys stands an exchange that brings rows of equal keys together, in front of one without keys
+ * and of a sink one that brings all rows together. Rules: SY90 and SY91.
+ *
+ * Filters and projections move below unions first, so that each branch runs where its source is,
+ * and an exchange takes the branches of a union as inputs of its own.
+ */
+import type { Schema } from "../data-type.ts";
+import type { Plan, PlanInput, PlanNode, PlanOp } from "../plan.ts";
+
+/** The columns by whose values rows are spread; `undefined`: rows of equal values may be apart. */
+type Spread = readonly number[] | undefined;
+
+/** Sinks that any number of instances may write to. */
+const parallelSinks: readonly string[] = ["VOID"];
+
+export function insertExchanges(plan: Plan): Plan {
+  const builder = new Builder();
+  for (const node of plan.nodes) builder.rebuild(node);
+  return { ...plan, nodes: builder.nodes, settings: builder.settings(plan.settings) };
+}
+
+class Builder {
+  readonly nodes: PlanNode[] = [];
+  /** Of a node of the old plan: the branches that give its rows in the new one. */
+  readonly #branches = new Map<number, readonly number[]>();
+  readonly #spreads: Spread[] = [];
+  readonly #exchanges = new Map<string, number>();
+
+  settings(settings: Plan["settings"]): Plan["settings"] {
+    const { lateSink } = settings;
+    return lateSink === undefined
+      ? settings
+      : { ...settings, lateSink: this.#branches.get(lateSink)?.[0] };
+  }
+
+  rebuild(node: PlanNode): void {
+    const { op } = node;
+    switch (op.kind) {
+      case "union":
+        this.#branches.set(
+          node.id,
+          node.inputs.flatMap((input) => this.#branches.get(input.node) ?? []),
+        );
+        return;
+      case "filter":
+      case "project":
+      case "eventTime":
+      case "lookupJoin":
+        this.#eachBranch(node);
+        return;
+      default:
+        this.#branches.set(node.id, [this.#stateful(node)]);
+    }
+  }
+
+  #eachBranch(node: PlanNode): void {
+    const [input] = node.inputs;
+    const branches = (input === undefined ? undefined : this.#branches.get(input.node)) ?? [];
+    const shiftMs = input?.shiftMs ?? 0;
+    const copies = branches.map((branch) =>
+      this.#add(
+        node.op,
+        [{ node: branch, shiftMs }],
+        node.schema,
+        passOn(node.op, this.#spreads[branch]),
+      ),
+    );
+    this.#branches.set(node.id, copies);
+  }
+
+  #stateful(node: PlanNode): number {
+    const { op, inputs, schema } = node;
+    const wanted = keysOf(op);
+    if (wanted === undefined) return this.#add(op, this.#merged(inputs), schema, undefined);
+    const exchanged = inputs.map(({ node: from, shiftMs }, side) => {
+      const branches = this.#branches.get(from) ?? [];
+      const keys = wanted[side] ?? [];
+      const [only] = branches;
+      const isReady =
+        branches.length === 1 && only !== undefined && suits(op, this.#spreads[only], keys);
+      const found = isReady ? only : this.#exchange(branches, keys);
+      return { node: found, shiftMs };
+    });
+    return this.#add(op, exchanged, schema, spreadBehind(op));
+  }
+
+  /** A sink that needs no exchange still has one input. */
+  #merged(inputs: readonly PlanInput[]): readonly PlanInput[] {
+    return inputs.map(({ node, shiftMs }) => {
+      const branches = this.#branches.get(node) ?? [];
+      const [only] = branches;
+      if (branches.length === 1 && only !== undefined) return { node: only, shiftMs };
+      const schema = this.nodes[only ?? 0]?.schema ?? [];
+      const each = branches.map((branch) => ({ node: branch, shiftMs: 0 }));
+      return { node: this.#add({ kind: "union" }, each, schema, undefined), shiftMs };
+    });
+  }
+
+  #exchange(branches: readonly number[], keys: readonly number[]): number {
+    const name = `${branches.join(",")}:${keys.join(",")}`;
+    const known = this.#exchanges.get(name);
+    if (known !== undefined) return known;
+    const inputs = branches.map((node) => ({ node, shiftMs: 0 }));
+    const schema = this.nodes[branches[0] ?? 0]?.schema ?? [];
+    const added = this.#add({ kind: "exchange", keys }, inputs, schema, keys);
+    this.#exchanges.set(name, added);
+    return added;
+  }
+
+  #add(op: PlanOp, inputs: readonly PlanInput[], schema: Schema, spread: Spread): number {
+    const id = this.nodes.length;
+    this.nodes.push({ id, inputs, op, schema });
+    this.#spreads.push(spread);
+    return id;
+  }
+}
+
+/** The keys that each input is spread by; `undefined` for what needs no exchange. */
+function keysOf(op: PlanOp): readonly (readonly number[])[] | undefined {
+  switch (op.kind) {
+    case "windowAggregate":
+      return [op.keys];
+    case "windowJoin":
+    case "intervalJoin":
+      return [op.keys.map(({ left }) => left), op.keys.map(({ right }) => right)];
+    case "topN":
+      return [op.partition];
+    case "keyed":
+      return [op.keys];
+    case "sink":
+      return parallelSinks.includes(op.type.toUpperCase()) ? undefined : [[]];
+    default:
+      return undefined;
+  }
+}
+
+/** Whether rows that are spread so need no exchange for the keys. */
+function suits(op: PlanOp, spread: Spread, keys: readonly number[]): boolean {
+  if (spread === undefined) return false;
+  // All rows in one instance: that is right for everybody.
+  if (spread.length === 0) return true;
+  // Both sides of a join have to be spread by the same values in the same order.
+  if (op.kind === "windowJoin" || op.kind === "intervalJoin") {
+    return spread.length === keys.length && spread.every((column, at) => column === keys[at]);
+  }
+  return keys.length > 0 && spread.every((column) => keys.includes(column));
+}
+
+function passOn(op: PlanOp, spread: Spread): Spread {
+  if (spread === undefined || op.kind !== "project") return spread;
+  const moved = spread.map((column) =>
+    op.exprs.findIndex((expr) => expr.kind === "column" && expr.index === column),
+  );
+  return moved.includes(-1) ? undefined : moved;
+}
+
+/** `start` and `end` stand in front of the keys of an aggregation. */
+function spreadBehind(op: PlanOp): Spread {
+  switch (op.kind) {
+    case "windowAggregate":
+      return op.keys.map((_, at) => at + 2);
+    case "windowJoin":
+      return op.join === "inner" || op.join === "left"
+        ? op.keys.map(({ left }) => left + 2)
+        : undefined;
+    case "intervalJoin":
+      return op.keys.map(({ left }) => left);
+    case "topN":
+      return op.partition;
+    case "keyed":
+      return op.keys;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { errorOf, examplePlan, resultOf } from "../testing.ts";
+import type { AstExpr, AstSelect, Statement } from "./ast.ts";
+import { statementCharactersMax } from "./lexer.ts";
+import { parseStatements } from "./parse-statements.ts";
+
+function only(text: string): Statement {
+  const statements = parseStatements(text);
+  assert.equal(statements.length, 1);
+  return statements[0] as Statement;
+}
+
+/** Expressions with all parentheses written. */
+function print(ast: AstExpr): string {
+  switch (ast.kind) {
+    case "name":
+      return ast.qualifier === undefined ? ast.name : `${ast.qualifier}.${ast.name}`;
+    case "number":
+      return ast.text;
+    case "text":
+      return `'${ast.value}'`;
+    case "negate":
+      return `(- ${print(ast.arg)})`;
+    case "not":
+      return `(not ${print(ast.arg)})`;
+    case "binary":
+      return `(${print(ast.left)} ${ast.op} ${print(ast.right)})`;
+    case "is":
+      return `(${print(ast.arg)} is ${ast.negated ? "not " : ""}${ast.what})`;
+    case "cast":
+      return `(${print(ast.arg)} as ${ast.type})`;
+    case "between":
+      return `(${print(ast.arg)} between ${print(ast.low)} ${print(ast.high)})`;
+    default:
+      return ast.kind;
+  }
+}
+
+function expression(text: string): string {
+  const statement = only(`SELECT ${text} AS x FROM s INTO k`);
+  assert.ok(statement.kind === "query");
+  const [item] = (statement.query.query.body as AstSelect).items;
+  assert.ok(item?.kind === "expr");
+  return print(item.expr);
+}
+
+const kinds = [
+  ["CREATE LOGICAL SOURCE IF NOT EXISTS s(a UINT8, b CHAR NOT NULL)", "createLogicalSource"],
+  ["create logical source s as select * from t", "createLogicalSource"],
+  [
+    "CREATE PHYSICAL SOURCE FOR s TYPE TCP SET('h' AS `SOURCE`.SOCKET_HOST)",
+    "createPhysicalSource",
+  ],
+  ["CREATE SINK k(a UINT8) TYPE File", "createSink"],
+  ["CREATE SINK k TYPE Print", "createSink"],
+  ["CREATE VIEW v AS SELECT a FROM s", "createView"],
+  ['CREATE QUERY q AS SELECT a FROM s INTO k, l SET(2 AS "QUERY".PARALLELISM)', "createQuery"],
+  ["SELECT a FROM s INTO k", "query"],
+  ["WITH w AS (SELECT a FROM s) SELECT a FROM w INTO k", "query"],
+  ["EXPLAIN (LOGICAL, OPTIMIZED) FORMAT JSON SELECT a FROM s INTO k", "explain"],
+  ["EXPLAIN SELECT a FROM s", "explain"],
+  ["DROP SINK IF EXISTS k", "drop"],
+  ["DROP QUERY 'q'", "drop"],
+  ["SHOW QUERIES", "show"],
+  ["SHOW LOGICAL SOURCES FORMAT JSON", "show"],
+  ["SHOW PHYSICAL SOURCES FOR s", "show"],
+] as const;
+for (const [text, kind] of kinds) {
+  test(`[SY1] ${text}`, () => assert.equal(only(`${text};`).kind, kind));
+}
+
+test("[SY1] several statements, comments, and names that keep their spelling", () => {
+  const statements = parseStatements(
+    '-- first\nCREATE SINK "My Sink"(`a b` UINT8) TYPE Void; /* second */ DROP SINK mySINK;;',
+  );
+  assert.deepEqual(
+    statements.map((one) => ("name" in one ? one.name?.text : "")),
+    ["My Sink", "mySINK"],
+  );
+});
+
+const expressions = [
+  ["a OR b AND NOT c = d", "(a or (b and (not (c = d))))"],
+  ["a + b * c - d", "((a + (b * c)) - d)"],
+  ["-a::INT8 * 2", "((- (a as INT8)) * 2)"],
+  ["!a AND b IS NOT NULL", "((not a) and (b is not null))"],
+  ["a BETWEEN b + 1 AND c AND d", "((a between (b + 1) c) and d)"],
+  ["x.a <> y.b", "(x.a != y.b)"],
+  ["a | b & c << 1", "(a | (b & (c << 1)))"],
+  ["'it''s' || 'a\\'b\\\\'", "('it's' || 'a'b\\')"],
+  ["end - start", "(end - start)"],
+] as const;
+for (const [text, want] of expressions) {
+  test(`[SY2] ${text}`, () => assert.equal(expression(text), want));
+}
+
+const errors = [
+  ["SELECT a FRM s INTO k", 2000, 1, 14],
+  ["SELECT a FROM s", 2000, 1, 16],
+  ["SELECT a\nFROM s\nWHERE INTO k", 2000, 3, 7],
+  ["CREATE LOGICAL SOURCE s(a UNIT64)", 2023, 1, 27],
+  ["SELECT 'a FROM s", 2000, 1, 8],
+  ["SELECT a FROM s INTO k; trailing", 2000, 1, 25],
+  ["SELECT a FROM s GROUP BY a WHERE a > 1 INTO k", 2000, 1, 28],
+  ["SELECT a FROM s, t INTO k", 2000, 1, 16],
+] as const;
+for (const [text, number, line, column] of errors) {
+  test(`[SY3] ${JSON.stringify(text)} is error ${number} at ${line}:${column}`, () => {
+    const error = errorOf(() => parseStatements(text));
+    assert.equal(error.number, number);
+    assert.deepEqual(error.position, { line, column });
+  });
+}
+
+test("[SY3] a name that is nearly right is suggested", () => {
+  assert.match(
+    errorOf(() => parseStatements("CREATE SINK k(a UNIT64) TYPE x")).hint ?? "",
+    /UINT64/,
+  );
+  assert.match(errorOf(() => resultOf("SELECT prise FROM bids")).hint ?? "", /price/);
+  assert.match(errorOf(() => resultOf("SELECT price FROM bid")).hint ?? "", /bids/);
+});
+
+test("[SY4] text that is too long or too deep is refused, and never overflows the stack", () => {
+  const deep = (count: number): string =>
+    `SELECT ${"(".repeat(count)}price${")".repeat(count)} AS x FROM bids INTO Void()`;
+  examplePlan(deep(150));
+  const chain = `SELECT ${Array.from({ length: 450 }, () => "auction").join(" + ")} AS x FROM bids INTO Void()`;
+  examplePlan(chain);
+  for (const text of [
+    deep(100_000),
+    `SELECT ${"-".repeat(100_000).replaceAll("-", "- ")}1 AS x FROM bids INTO Void()`,
+    `SELECT ${"NOT ".repeat(100_000)} a AS x FROM bids INTO Void()`,
+    `SELECT a ${"+ a".repeat(100_000)} AS x FROM bids INTO Void()`,
+    `SELECT ${"(".repeat(190)}a${`${" + a".repeat(500)})`.repeat(190)} AS x FROM bids INTO Void()`,
+    `SELECT a AS x FROM ${"(SELECT * FROM ".repeat(30_000)}`,
+    " ".repeat(statementCharactersMax + 1),
+  ]) {
+    assert.equal(errorOf(() => parseStatements(text)).number, 2000);
+  }
+});
+
+test("[SY4] the time to parse and plan grows with the length of the text", () => {
+  const list = Array.from({ length: 100_000 }, (_, index) => index).join(", ");
+  const columns = Array.from({ length: 2000 }, (_, index) => `auction + ${index} AS c${index}`);
+  const startedMs = performance.now();
+  parseStatements(`SELECT ts FROM bids WHERE auction IN (${list}) INTO k`);
+  examplePlan(`SELECT ${columns.join(", ")} FROM bids INTO Void()`);
+  assert.ok(performance.now() - startedMs < 10_000);
+});
+
+const spellings = [
+  [
+    "SELECT COUNT(*) AS c FROM bids WINDOW TUMBLING(ts, SIZE 5 SEC)",
+    "SELECT COUNT(*) AS c FROM bids WINDOW TUMBLING(ts, size = 5s)",
+  ],
+  [
+    "SELECT COUNT(*) AS c FROM bids WINDOW SLIDING(ts, SIZE 1 MINUTE, ADVANCE BY 500 MS)",
+    "SELECT COUNT(*) AS c FROM bids WINDOW SLIDING(ts, size = 1m, advance = 500ms)",
+  ],
+  ["SELECT auction FROM bids WHERE auction = 1", "SELECT auction FROM bids WHERE auction == 1"],
+  ["SELECT auction FROM bids WHERE auction != 1", "SELECT auction FROM bids WHERE auction <> 1"],
+  [
+    "SELECT auction, COUNT(*) AS c FROM bids GROUP BY auction WINDOW TUMBLING(ts, SIZE 1 HOUR)",
+    "SELECT auction, COUNT(*) AS c FROM bids WINDOW TUMBLING(ts, SIZE 1 HOUR) GROUP BY (auction)",
+  ],
+] as const;
+for (const [one, other] of spellings) {
+  test(`[SY5] ${other}`, () => {
+    assert.deepEqual(examplePlan(`${one} INTO Void()`), examplePlan(`${other} INTO Void()`));
+  });
+}
+
+const refused = [
+  ["SELECT COUNT(*) AS c FROM bids WINDOW THRESHOLD(price > 1, 5) INTO k", /THRESHOLD/],
+  ["SELECT COUNT(*) AS c FROM bids WINDOW TUMBLING(SIZE 10 ROWS) INTO k", /count of rows/],
+  ["SELECT ts FROM bids ORDER BY ts INTO k", /ORDER BY/],
+  ["SELECT ts FROM bids LIMIT 5 INTO k", /LIMIT/],
+  ["SELECT ts FROM bids UNION DISTINCT SELECT ts FROM bids INTO k", /UNION DISTINCT/],
+  ["CREATE MODEL m", /models/],
+] as const;
+for (const [text, message] of refused) {
+  test(`[SY6] ${text} is refused by name`, () => {
+    assert.match(errorOf(() => parseStatements(text)).message, message);
+  });
+}
+
+test("[SY6] SELECT DISTINCT is refused by name", () => {
+  assert.match(errorOf(() => resultOf("SELECT DISTINCT ts FROM bids")).message, /DISTINCT/);
+});

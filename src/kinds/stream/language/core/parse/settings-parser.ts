@@ -1,0 +1,74 @@
+/**
+ * Parses schemas and settings: `SET('x' AS "SOURCE".KEY, …)`, and those of anonymous connectors.
+ */
+import type { AstField, AstName, AstSetting } from "./ast.ts";
+import { parseList, parseType } from "./expr-parser.ts";
+import type { TokenReader } from "./token-reader.ts";
+
+export function parseName(reader: TokenReader, what: string): AstName {
+  const token = reader.peek();
+  if (token.type !== "name" && token.type !== "quoted") throw reader.unexpected(what);
+  reader.take();
+  return { text: token.text, position: reader.position(token) };
+}
+
+/** The fields of a schema with their parentheses. */
+export function parseFields(reader: TokenReader): readonly AstField[] {
+  reader.expectSymbol("(");
+  const fields = parseList(reader, parseField);
+  reader.expectSymbol(")");
+  return fields;
+}
+
+function parseField(reader: TokenReader): AstField {
+  const name = parseName(reader, "the name of a column");
+  const type = parseType(reader);
+  if (reader.takeWords("NOT")) {
+    reader.expectWords("NULL");
+    return { name, type, nullable: false };
+  }
+  reader.takeWords("NULL");
+  return { name, type, nullable: true };
+}
+
+/** The settings behind SET, or none. */
+export function parseSet(reader: TokenReader): readonly AstSetting[] {
+  return reader.takeWords("SET") ? parseSettings(reader) : [];
+}
+
+/** Settings with their parentheses. */
+export function parseSettings(reader: TokenReader): readonly AstSetting[] {
+  reader.expectSymbol("(");
+  if (reader.takeSymbol(")")) return [];
+  const settings = parseList(reader, parseSetting);
+  reader.expectSymbol(")");
+  return settings;
+}
+
+function parseSetting(reader: TokenReader): AstSetting {
+  const position = reader.position();
+  const value = parseValue(reader);
+  reader.expectWords("AS");
+  const path = [parseName(reader, "the name of a setting")];
+  while (reader.takeSymbol(".")) path.push(parseName(reader, "the name of a setting"));
+  return { path, value, position };
+}
+
+function parseValue(reader: TokenReader): AstSetting["value"] {
+  const token = reader.peek();
+  if (token.type === "text") {
+    reader.take();
+    return { kind: "text", value: token.text };
+  }
+  const sign = reader.takeSymbol("-") ? "-" : "";
+  if (sign === "") reader.takeSymbol("+");
+  const number = reader.peek();
+  if (number.type === "number") {
+    reader.take();
+    return { kind: "number", text: sign + number.text };
+  }
+  if (reader.takeWords("TRUE")) return { kind: "boolean", value: true };
+  if (reader.takeWords("FALSE")) return { kind: "boolean", value: false };
+  if (reader.takeWords("SCHEMA")) return { kind: "schema", fields: parseFields(reader) };
+  throw reader.unexpected("a value: a text, a number, TRUE, FALSE or SCHEMA(…)");
+}

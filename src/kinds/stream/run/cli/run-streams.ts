@@ -1,0 +1,142 @@
+/** `capstan stream run FILE`: the queries of a file, in this process, to their end. */
+import { dirname, join, resolve } from "node:path";
+import { formatBytes, formatCount, processTerminal } from "../../../../ground/command/index.ts";
+import { type Clock, repeat } from "../../../../ground/kernel/clock.ts";
+import { realFiles } from "../../../../ground/kernel/node/real-files.ts";
+import { defaultDialect, translateDialectError } from "../../language/core/index.ts";
+import type { FragmentProgress } from "../host/fragment-host.ts";
+import { createLocalConnectors } from "../local/local-connectors.ts";
+import { LocalQuery } from "../local/local-query.ts";
+import { planFile } from "../local/plan-file.ts";
+import { readStatements } from "./read-statements.ts";
+
+export interface StreamRunOptions {
+  readonly checkpoint?: string;
+  readonly json?: boolean;
+}
+
+interface RunningQuery {
+  readonly name: string;
+  readonly query: LocalQuery;
+}
+
+const progressMs = 1_000;
+
+/** Returns whether the queries ran to their end by themselves. */
+export async function runStreams(
+  file: string,
+  options: StreamRunOptions,
+  clock: Clock,
+  interrupted: AbortSignal,
+): Promise<boolean> {
+  const terminal = processTerminal();
+  const text = await readStatements(file);
+  const running: RunningQuery[] = [];
+  const startMs = clock.nowMs();
+  try {
+    const folder = file === "-" ? process.cwd() : dirname(resolve(file));
+    const connectors = createLocalConnectors({
+      sourceDir: folder,
+      sinkDir: folder,
+      print: (_sink, rows) => written(rows),
+      tell: (text) => terminal.err(`${text}\n`),
+    });
+    for (const { name, plan } of planFile(text, defaultDialect)) {
+      const directory = options.checkpoint;
+      const query = new LocalQuery({
+        plan,
+        connectors,
+        clock,
+        checkpoints:
+          directory === undefined
+            ? undefined
+            : { directory: join(directory, name), files: realFiles },
+      });
+      running.push({ name, query });
+      await query.open();
+      const from = query.checkpoint;
+      if (from !== undefined) terminal.err(`${name}: goes on from checkpoint ${from}\n`);
+    }
+    if (running.length === 0) terminal.err("nothing to run: there is no SELECT … INTO\n");
+    const drain = (): void => {
+      for (const { query } of running) query.drain();
+    };
+    interrupted.addEventListener("abort", drain, { once: true });
+    const ticking = repeat(clock, progressMs, () =>
+      report(running, clock.nowMs() - startMs, options),
+    );
+    try {
+      await Promise.all(running.map(({ query }) => query.run()));
+    } finally {
+      ticking.cancel();
+      interrupted.removeEventListener("abort", drain);
+    }
+  } catch (thrown) {
+    await Promise.allSettled(running.map(({ query }) => query.close()));
+    throw translateDialectError(thrown);
+  }
+  report(running, clock.nowMs() - startMs, options);
+  for (const { name, query } of running) {
+    for (const each of query.malformed) terminal.err(`${name}: malformed record: ${each}\n`);
+  }
+  return !interrupted.aborted;
+}
+
+/** Waits for a reader of standard output that is slower than the query. */
+function written(text: string): Promise<void> | undefined {
+  if (process.stdout.write(text)) return undefined;
+  return new Promise((resolve) => process.stdout.once("drain", () => resolve()));
+}
+
+function report(
+  running: readonly RunningQuery[],
+  elapsedMs: number,
+  { json }: StreamRunOptions,
+): void {
+  const terminal = processTerminal();
+  for (const { name, query } of running) {
+    const { progress } = query;
+    if (progress === undefined) continue;
+    if (json === true) {
+      terminal.err(
+        `${JSON.stringify({ query: name, elapsed_ms: Math.round(elapsedMs), ...shown(progress) })}\n`,
+      );
+    } else terminal.err(`${name}: ${sentence(progress, elapsedMs)}\n`);
+  }
+}
+
+function shown(progress: FragmentProgress): object {
+  const { sources, rowsOut, lateRows, stateBytes, watermark } = progress;
+  const sum = (pick: (source: (typeof sources)[number]) => number): number =>
+    sources.reduce((total, source) => total + pick(source), 0);
+  return {
+    rows_in: sum(({ rows }) => rows),
+    bytes_in: sum(({ bytes }) => bytes),
+    rows_out: rowsOut,
+    late: lateRows,
+    malformed: sum(({ malformed }) => malformed),
+    state_bytes: stateBytes,
+    // In milliseconds; a text, since a 64-bit integer may be no number of JSON.
+    ...(watermark === undefined ? {} : { watermark: `${watermark}` }),
+  };
+}
+
+function sentence(progress: FragmentProgress, elapsedMs: number): string {
+  const rows = progress.sources.reduce((sum, source) => sum + source.rows, 0);
+  const malformed = progress.sources.reduce((sum, source) => sum + source.malformed, 0);
+  const rate = elapsedMs === 0 ? 0 : Math.round((rows / elapsedMs) * 1_000);
+  return [
+    `${formatCount(rows, "row")} in (${rate.toLocaleString("en-US")}/s)`,
+    `${formatCount(progress.rowsOut, "row")} out`,
+    `state ${formatBytes(progress.stateBytes)}`,
+    ...(progress.watermark === undefined ? [] : [`time ${timeText(progress.watermark)}`]),
+    ...(progress.lateRows > 0 ? [`${formatCount(progress.lateRows, "row")} late`] : []),
+    ...(malformed > 0 ? [`${formatCount(malformed, "record")} malformed`] : []),
+  ].join(", ");
+}
+
+/** An event time as a date, where it may be one: in this era and not at its very beginning. */
+function timeText(ms: bigint): string {
+  const isDate = ms >= 100_000_000_000n && ms < 253_402_300_800_000n;
+  return isDate ? new Date(Number(ms)).toISOString() : `${ms} ms`;
+}

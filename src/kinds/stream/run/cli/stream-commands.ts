@@ -1,0 +1,49 @@
+/** Commands of streams: run a file of statements here, or only check it. */
+import "../../language/index.ts";
+import type { Command } from "commander";
+import { example, exitCodes, type RunAction } from "../../../../ground/command/index.ts";
+
+export function addStreamCommands(program: Command, run: RunAction): void {
+  const stream = program
+    .command("stream")
+    .summary("continuous queries")
+    .description("Continuous SQL queries from sources to sinks.");
+
+  stream
+    .command("run")
+    .summary("run the queries of a file in this process")
+    .description(
+      "Runs every SELECT … INTO of a file until its sources end, without a running Capstan. Rows of a Print sink are written to standard output, everything else to standard error. Ctrl-C reads no more and lets what was read reach the sinks; a second one ends at once.",
+    )
+    .argument("<file>", "a file with statements; - is standard input")
+    .option("--checkpoint <dir>", "keep checkpoints there, and go on from the last one")
+    .option("--json", "print progress and the result as JSON lines")
+    .addHelpText(
+      "after",
+      example("capstan stream run bids.sql", "capstan stream run bids.sql --checkpoint ./state"),
+    )
+    .action(async (file: string, options) => {
+      await run.ask(async (interrupted) => {
+        const [{ runStreams }, { realClock }] = await Promise.all([
+          import("./run-streams.ts"),
+          import("../../../../ground/kernel/node/real-clock.ts"),
+        ]);
+        if (!(await runStreams(file, options, realClock, interrupted))) {
+          run.exitWith(exitCodes.interrupted);
+        }
+      });
+    });
+
+  stream
+    .command("check")
+    .summary("bind the statements of a file and explain its queries")
+    .argument("<file>", "a file with statements; - is standard input")
+    .option("--json", "print the plans as JSON")
+    .addHelpText("after", example("capstan stream check bids.sql"))
+    .action(async (file: string, options) => {
+      await run.ask(async () => {
+        const { checkStreams } = await import("./check-streams.ts");
+        await checkStreams(file, options);
+      });
+    });
+}

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { decodeFrame, encodeFrame } from "../../engine/core/index.ts";
+import { EdgeHub, type EdgeName } from "./edge-hub.ts";
+import { ExchangeClient } from "./exchange-client.ts";
+import { openExchangePort } from "./exchange-port.ts";
+
+const hub = new EdgeHub();
+const port = await openExchangePort(hub, "secret");
+const client = new ExchangeClient({ headers: { authorization: "Bearer secret" } });
+after(async () => {
+  client.close();
+  await port.close();
+});
+
+function nameOf(query: string, epoch = 1): EdgeName {
+  return { query, epoch, exchange: 3, from: "a/0", to: "b 1" };
+}
+
+function rows(count: number): Uint8Array<ArrayBuffer> {
+  const values = Int32Array.from({ length: count }, (_, row) => row);
+  return encodeFrame({
+    kind: "rows",
+    batch: {
+      rowCount: count,
+      columns: [{ kind: "fixed", type: "INT32", values, validity: undefined }],
+      selection: undefined,
+    },
+  });
+}
+
+test("[SU24] an edge that nobody reads holds no other one of its connection back", async () => {
+  const stuck = client.send(port.address, nameOf("stuck"));
+  let waiting: Promise<void> | undefined;
+  let sent = 0;
+  while (waiting === undefined) {
+    waiting = stuck.send(rows(8_000));
+    sent += 1;
+  }
+  assert.ok(sent * 32_000 < 4_000_000, `${sent} frames went to an edge that nobody reads`);
+  const free = client.send(port.address, nameOf("free"));
+  const incoming = hub.receive(nameOf("free"));
+  const sending = (async () => {
+    for (let frame = 0; frame < 300; frame += 1) await free.send(rows(8_000));
+    await free.send(encodeFrame({ kind: "end" }));
+    await free.flush();
+  })();
+  let received = 0;
+  for (;;) {
+    const bytes = await incoming.receive();
+    assert.ok(bytes !== undefined);
+    const frame = decodeFrame(bytes, ["INT32"]);
+    if (frame.kind === "end") break;
+    if (frame.kind === "rows") received += frame.batch.rowCount;
+  }
+  await sending;
+  free.close();
+  assert.equal(received, 300 * 8_000);
+  const late = hub.receive(nameOf("stuck"));
+  for (let frame = 0; frame < sent; frame += 1) assert.ok((await late.receive()) !== undefined);
+  await waiting;
+  stuck.close();
+  late.close();
+});
+
+test("[SU24] a sender without the token is refused", async () => {
+  const stranger = new ExchangeClient({ headers: { authorization: "Bearer guess" } });
+  const edge = stranger.send(port.address, nameOf("refused"));
+  await assert.rejects(async () => {
+    for (let frame = 0; frame < 1_000; frame += 1) await edge.send(rows(8_000));
+  }, /status 401/);
+  stranger.close();
+});
+
+test("[SU24] a receiver whose sender went away is told", async () => {
+  const other = new ExchangeClient({ headers: { authorization: "Bearer secret" } });
+  const edge = other.send(port.address, nameOf("lost"));
+  const incoming = hub.receive(nameOf("lost"));
+  void edge.send(rows(10));
+  assert.ok((await incoming.receive()) !== undefined);
+  other.close();
+  assert.equal(await incoming.receive(), undefined);
+});
+
+test("[SU23] what an earlier epoch sends does not reach the next one", async () => {
+  const old = client.send(port.address, nameOf("q", 1));
+  const fresh = client.send(port.address, nameOf("q", 2));
+  const incoming = hub.receive(nameOf("q", 2));
+  void old.send(rows(99));
+  void fresh.send(rows(1));
+  const bytes = await incoming.receive();
+  assert.ok(bytes !== undefined);
+  const frame = decodeFrame(bytes, ["INT32"]);
+  assert.ok(frame.kind === "rows" && frame.batch.rowCount === 1);
+  old.close();
+  fresh.close();
+});

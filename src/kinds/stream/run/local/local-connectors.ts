@@ -1,0 +1,135 @@
+/**
+ * The connectors of a query that runs in one process of its own: paths are relative to a folder,
+ * and a Print sink writes where it is told.
+ */
+import { isAbsolute, join } from "node:path";
+import {
+  createRecordWriter,
+  type GeneratorStop,
+  parseGeneratorSchema,
+} from "../../engine/core/index.ts";
+import { DialectError, type Settings } from "../../language/core/index.ts";
+import type { SinkWriter, SourceReader } from "../core/connector.ts";
+import type { Connectors, OpenSink, OpenSource } from "../core/connectors.ts";
+import { openChecksumWriter } from "../sinks/checksum-writer.ts";
+import { openFileWriter } from "../sinks/file-writer.ts";
+import { openPrintWriter, openVoidWriter } from "../sinks/simple-writers.ts";
+import { openTcpWriter } from "../sinks/tcp-writer.ts";
+import { openFileReader } from "../sources/file-reader.ts";
+import { openGeneratorReader } from "../sources/generator-reader.ts";
+import { openHttpReader } from "../sources/http-reader.ts";
+import { openTcpReader } from "../sources/tcp-reader.ts";
+
+export interface LocalPlaces {
+  /** Relative paths of sources are below it. */
+  readonly sourceDir: string;
+  readonly sinkDir: string;
+  /** What a person should know, such as the port of a source. */
+  readonly tell?: (text: string) => void;
+  readonly print: (sink: string, text: string) => Promise<void> | undefined;
+}
+
+type Source = (options: OpenSource, places: LocalPlaces) => Promise<SourceReader> | SourceReader;
+type Sink = (options: OpenSink, places: LocalPlaces) => Promise<SinkWriter> | SinkWriter;
+
+const connectMsMax = 10_000;
+const httpQueueBytesMax = 16 * 1024 * 1024;
+
+const sources: Readonly<Record<string, Source>> = {
+  FILE: ({ op, settings, clock, from }, { sourceDir }) =>
+    openFileReader({
+      path: below(sourceDir, textOf(op.config, "FILE_PATH")),
+      bufferBytes: settings.bufferBytes,
+      follow: op.config.FOLLOW === true,
+      from,
+      clock,
+    }),
+  TCP: ({ op, settings, clock }) =>
+    openTcpReader({
+      ...addressOf(op.config),
+      bufferBytes: settings.bufferBytes,
+      retries: Number(op.config.RETRIES),
+      retryIntervalMs: Number(op.config.RETRY_INTERVAL),
+      clock,
+    }),
+  HTTP: ({ op, settings, clock }, { tell }) =>
+    openHttpReader({
+      host: textOf(op.config, "HTTP_HOST"),
+      port: Number(op.config.HTTP_PORT),
+      path: textOf(op.config, "HTTP_PATH"),
+      token: op.config.TOKEN === undefined ? undefined : String(op.config.TOKEN),
+      delimiter: new TextEncoder().encode(String(op.parser.TUPLE_DELIMITER ?? "\n")),
+      bufferBytes: settings.bufferBytes,
+      queueBytesMax: httpQueueBytesMax,
+      clock,
+      onListening: (url) => tell?.(`${op.name} takes rows at ${url}`),
+    }),
+  GENERATOR: ({ op, clock, from }) =>
+    openGeneratorReader({
+      record: op.record,
+      columns: op.columns,
+      generators: parseGeneratorSchema(textOf(op.config, "GENERATOR_SCHEMA"), op.record),
+      seed: Number(op.config.SEED ?? 0),
+      stop: stopOf(op.config),
+      rate: Number(op.config.ROWS_PER_SECOND) || undefined,
+      from,
+      clock,
+    }),
+};
+
+const sinks: Readonly<Record<string, Sink>> = {
+  FILE: ({ op, schema, from }, { sinkDir }) =>
+    openFileWriter({
+      path: below(sinkDir, textOf(op.config, "FILE_PATH")),
+      append: op.config.APPEND === true,
+      writer: createRecordWriter(op, schema),
+      from,
+    }),
+  CHECKSUM: ({ op, schema, from }, { sinkDir }) => {
+    const path = op.config.FILE_PATH;
+    return openChecksumWriter({
+      path: typeof path === "string" ? below(sinkDir, path) : undefined,
+      writer: createRecordWriter(op, schema),
+      from,
+    });
+  },
+  PRINT: ({ op, schema }, { print }) =>
+    openPrintWriter(createRecordWriter(op, schema), (text) => print(op.name, text)),
+  VOID: () => openVoidWriter(),
+  TCP: ({ op, schema }) =>
+    openTcpWriter({ ...addressOf(op.config), writer: createRecordWriter(op, schema) }),
+};
+
+export function createLocalConnectors(places: LocalPlaces): Connectors {
+  return {
+    openSource: async (options) => await find(sources, options.op.type, 2017)(options, places),
+    openSink: async (options) => await find(sinks, options.op.type, 2016)(options, places),
+  };
+}
+
+function find<T>(all: Readonly<Record<string, T>>, type: string, number: 2016 | 2017): T {
+  const found = all[type.toUpperCase()];
+  if (found !== undefined) return found;
+  const role = number === 2016 ? "sink" : "source";
+  throw new DialectError(number, `a ${role} of type ${type} cannot be run by this command`);
+}
+
+function addressOf(config: Settings): { host: string; port: number; connectMsMax: number } {
+  const host = textOf(config, "SOCKET_HOST");
+  return { host, port: Number(config.SOCKET_PORT), connectMsMax };
+}
+
+function textOf(config: Settings, key: string): string {
+  const value = config[key];
+  if (typeof value === "string") return value;
+  throw new DialectError(1000, `${key} is missing`);
+}
+
+function stopOf(config: Settings): GeneratorStop {
+  const stop = String(config.STOP_GENERATOR_WHEN_SEQUENCE_FINISHES ?? "ALL").toUpperCase();
+  return stop === "ONE" || stop === "NONE" ? stop : "ALL";
+}
+
+function below(folder: string, path: string): string {
+  return isAbsolute(path) ? path : join(folder, path);
+}

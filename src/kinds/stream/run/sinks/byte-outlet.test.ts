@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ByteOutlet } from "./byte-outlet.ts";
+
+test("[SU8] bytes are written in order, and who adds too many waits", async () => {
+  const chunks: Uint8Array[] = [];
+  let go: (() => void) | undefined;
+  const outlet = new ByteOutlet({
+    write: async (bytes) => {
+      await new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      chunks.push(bytes.slice());
+    },
+  });
+  const piece = Uint8Array.from({ length: 100_000 }, (_, index) => index % 251);
+  let waiting: Promise<void> | undefined;
+  let added = 0;
+  while (waiting === undefined) {
+    waiting = outlet.add(piece);
+    added += 1;
+  }
+  assert.ok(added >= 8 && added <= 12, `${added} pieces before it had no room`);
+  const flushed = outlet.flush();
+  for (let turn = 0; turn < 20; turn += 1) {
+    go?.();
+    await new Promise(setImmediate);
+  }
+  await Promise.all([waiting, flushed]);
+  const all = Buffer.concat(chunks);
+  assert.equal(all.length, added * piece.length);
+  assert.equal(outlet.addedBytes, all.length);
+  for (let index = 0; index < added; index += 1) {
+    assert.deepEqual(
+      all.subarray(index * piece.length, (index + 1) * piece.length),
+      Buffer.from(piece),
+    );
+  }
+});
+
+test("[SU8] a failed write fails what is added and flushed behind it", async () => {
+  const outlet = new ByteOutlet({ write: () => Promise.reject(new Error("no room")) });
+  void outlet.add(Uint8Array.of(1));
+  await assert.rejects(outlet.flush(), /no room/);
+  assert.throws(() => outlet.add(Uint8Array.of(2)), /no room/);
+});

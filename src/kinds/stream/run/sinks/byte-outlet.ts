@@ -1,0 +1,79 @@
+/**
+ * Collects bytes into blocks and writes them one after the other. Whoever adds bytes is told to
+ * wait when more than two blocks wait. After a failed write everything fails with its error.
+ */
+export interface ByteTarget {
+  write(bytes: Uint8Array): Promise<void>;
+}
+
+const blockBytes = 256 * 1024;
+const waitingMax = 2;
+
+export class ByteOutlet {
+  readonly #target: ByteTarget;
+  #block = new Uint8Array(blockBytes);
+  #filled = 0;
+  readonly #waiting: Uint8Array[] = [];
+  #writing: Promise<void> | undefined;
+  #error: unknown;
+  #addedBytes = 0;
+
+  constructor(target: ByteTarget) {
+    this.#target = target;
+  }
+
+  /** All bytes that were ever added. */
+  get addedBytes(): number {
+    return this.#addedBytes;
+  }
+
+  /** Copies the bytes. A promise means that there is no room for more until it resolves. */
+  add(bytes: Uint8Array): Promise<void> | undefined {
+    if (this.#error !== undefined) throw this.#error;
+    this.#addedBytes += bytes.length;
+    let from = 0;
+    while (from < bytes.length) {
+      const count = Math.min(bytes.length - from, this.#block.length - this.#filled);
+      this.#block.set(bytes.subarray(from, from + count), this.#filled);
+      this.#filled += count;
+      from += count;
+      if (this.#filled === this.#block.length) this.#seal();
+    }
+    return this.#waiting.length > waitingMax ? this.#drain() : undefined;
+  }
+
+  /** Resolves when everything that was added before is written. */
+  async flush(): Promise<void> {
+    this.#seal();
+    await this.#drain();
+  }
+
+  #seal(): void {
+    if (this.#filled === 0) return;
+    this.#waiting.push(this.#block.subarray(0, this.#filled));
+    this.#block = new Uint8Array(blockBytes);
+    this.#filled = 0;
+    if (this.#writing === undefined) {
+      this.#writing = this.#writeAll();
+      this.#writing.catch(() => undefined); // Whoever adds or flushes next meets the error.
+    }
+  }
+
+  async #drain(): Promise<void> {
+    await this.#writing;
+    if (this.#error !== undefined) throw this.#error;
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      for (let block = this.#waiting.shift(); block !== undefined; block = this.#waiting.shift()) {
+        await this.#target.write(block);
+      }
+    } catch (thrown) {
+      this.#error = thrown;
+      throw thrown;
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+}

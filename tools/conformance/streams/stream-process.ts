@@ -1,0 +1,74 @@
+/** A process that runs the fragments of one place, for the suite over two processes. */
+import { realClock } from "../../../src/ground/kernel/node/real-clock.ts";
+import { servePeer } from "../../../src/ground/threads/index.ts";
+import { type Plan, translateDialectError } from "../../../src/kinds/stream/language/core/index.ts";
+import {
+  createLocalConnectors,
+  EdgeHub,
+  ExchangeClient,
+  FragmentSet,
+  type FragmentSetResult,
+  openExchangePort,
+} from "../../../src/kinds/stream/run/index.ts";
+
+export interface PlacedRun {
+  readonly query: string;
+  readonly plan: Plan;
+  readonly place: number;
+  /** The exchange ports of all places. */
+  readonly addresses: readonly string[];
+  readonly testdata: string;
+}
+
+export interface StreamProcess {
+  readonly requests: {
+    address(none: undefined): string;
+    run(run: PlacedRun): FragmentSetResult;
+    /** Ends a query at once. */
+    end(query: string): undefined;
+  };
+  readonly notes: Record<never, never>;
+}
+
+servePeer<StreamProcess, { readonly token: string }>(async ({ token }) => {
+  const hub = new EdgeHub();
+  const port = await openExchangePort(hub, token);
+  const client = new ExchangeClient({ headers: { authorization: `Bearer ${token}` } });
+  const running = new Map<string, FragmentSet>();
+  return {
+    requests: {
+      address: () => port.address,
+      run: async ({ query, plan, place, addresses, testdata }) => {
+        const places = { sourceDir: testdata, sinkDir: testdata, print: () => undefined };
+        const set = new FragmentSet({
+          query,
+          epoch: 1,
+          plan,
+          placeCount: addresses.length,
+          isHere: (other) => other === place,
+          hub,
+          sendTo: (other, name) => client.send(addresses[other] ?? "", name),
+          clock: realClock,
+          connectors: createLocalConnectors(places),
+        });
+        running.set(query, set);
+        try {
+          return await set.run();
+        } catch (thrown) {
+          throw translateDialectError(thrown);
+        } finally {
+          running.delete(query);
+        }
+      },
+      end: async (query) => {
+        await running.get(query)?.close();
+        return undefined;
+      },
+    },
+    notes: {},
+    close: async () => {
+      client.close();
+      await port.close();
+    },
+  };
+});
