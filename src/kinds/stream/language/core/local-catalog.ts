@@ -26,6 +26,8 @@ export class LocalCatalog implements Catalog {
   readonly #dialect: DialectSettings;
   readonly #sources = new Map<string, LogicalSource>();
   readonly #physical = new Map<number, PhysicalSource>();
+  /** What each physical source reads, so that none is made twice. */
+  readonly #readings = new Map<string, number>();
   readonly #sinks = new Map<string, SinkDefinition>();
   readonly #views = new Map<string, ViewDefinition>();
   readonly #tables = new Map<string, LakeTable>();
@@ -112,18 +114,15 @@ export class LocalCatalog implements Catalog {
       type.position,
     );
     checkPaths(defined.parser, source.schema, statement.position);
-    const description = JSON.stringify(defined);
-    const same = this.physicalSources(source.name).find(
-      ({ type: kind, config, parser }) =>
-        JSON.stringify({ type: kind, config, parser }) === description,
-    );
-    if (same !== undefined) {
+    const reading = JSON.stringify([source.name.toUpperCase(), defined]);
+    if (this.#readings.has(reading)) {
       if (statement.ifNotExists) return;
       throw new DialectError(2031, `the source ${source.name} already reads from there`, {
         position: statement.position,
       });
     }
     this.#lastId += 1;
+    this.#readings.set(reading, this.#lastId);
     this.#physical.set(this.#lastId, { id: this.#lastId, logical: source.name, ...defined });
   }
 
@@ -175,6 +174,9 @@ export class LocalCatalog implements Catalog {
       case "physical source":
         if (!this.#physical.delete(Number(key))) {
           this.#missing(2030, object, name, ifExists, "source");
+        }
+        for (const [reading, id] of this.#readings) {
+          if (id === Number(key)) this.#readings.delete(reading);
         }
         return true;
       default:

@@ -20,6 +20,7 @@ export function newContext(
     ...{ graph: new Graph(), catalog, dialect, bindQuery },
     ctes: new Map(),
     views: [],
+    boundViews: new Map(),
     declaredBound: (source, name) => {
       const found = catalog.logicalSource(source);
       const watermark = found?.watermark;
@@ -30,11 +31,11 @@ export function newContext(
 }
 
 export function bindQuery(query: AstQuery, context: BindContext): Relation {
-  let inner = context;
+  if (query.ctes.length === 0) return bindBody(query.body, context);
+  const ctes = new Map(context.ctes);
+  const inner = { ...context, ctes };
   for (const { name, query: cte } of query.ctes) {
-    const relation = bindQuery(cte, inner);
-    const ctes = new Map(inner.ctes).set(name.text.toUpperCase(), relation);
-    inner = { ...inner, ctes };
+    ctes.set(name.text.toUpperCase(), bindQuery(cte, inner));
   }
   return bindBody(query.body, inner);
 }

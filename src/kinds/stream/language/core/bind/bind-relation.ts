@@ -62,8 +62,12 @@ function bindView(
   if (context.views.some((open) => isSameName(open, name))) {
     throw new DialectError(2008, `the view ${name} contains itself`, { position });
   }
+  const bound = context.boundViews.get(name.toUpperCase());
+  if (bound !== undefined) return bound;
   const views = [...context.views, name];
-  return context.bindQuery(query, { ...context, ctes: new Map(), views });
+  const relation = context.bindQuery(query, { ...context, ctes: new Map(), views });
+  context.boundViews.set(name.toUpperCase(), relation);
+  return relation;
 }
 
 function unknownSource(name: string, position: Position, context: BindContext): DialectError {

@@ -17,6 +17,8 @@ export interface BindContext {
   readonly ctes: ReadonlyMap<string, Relation>;
   /** Views that are being bound, so that none contains itself. */
   readonly views: readonly string[];
+  /** Views that were bound, by their names in capital letters: each is bound once. */
+  readonly boundViews: Map<string, Relation>;
   readonly declaredBound: DeclaredBound;
   /** Whether windows get whole rows, because late ones go to a sink. */
   readonly keepsRows: boolean;

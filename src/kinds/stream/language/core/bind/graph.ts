@@ -3,13 +3,17 @@
  * computed once; nodes that nothing reads in the end are left out.
  */
 import type { Schema } from "../data-type.ts";
+import { DialectError } from "../dialect-error.ts";
 import type { PlanInput, PlanNode, PlanOp } from "../plan.ts";
+import { planCharactersMax } from "../plan-size.ts";
 
 export type GraphNode = Omit<PlanNode, "id">;
 
 export class Graph {
   readonly #nodes: GraphNode[] = [];
   readonly #known = new Map<string, number>();
+  /** Of all nodes that were added, also of those that were known. */
+  #characters = 0;
 
   node(id: number): GraphNode {
     return this.#nodes[id] as GraphNode;
@@ -22,6 +26,8 @@ export class Graph {
   add(op: PlanOp, inputs: readonly (number | PlanInput)[], schema: Schema): number {
     const node: GraphNode = { inputs: inputs.map(toInput), op, schema };
     const key = JSON.stringify(node);
+    this.#characters += key.length;
+    if (this.#characters > planCharactersMax) throw tooLarge();
     const known = this.#known.get(key);
     if (known !== undefined && op.kind !== "sink") return known;
     this.#nodes.push(node);
@@ -56,6 +62,12 @@ export class Graph {
     for (const root of roots) visit(root);
     return { nodes, places };
   }
+}
+
+function tooLarge(): DialectError {
+  return new DialectError(2008, "the query is too large to be planned", {
+    hint: "Views and queries of WITH count wherever they are used.",
+  });
 }
 
 function toInput(input: number | PlanInput): PlanInput {

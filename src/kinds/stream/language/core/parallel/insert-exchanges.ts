@@ -7,7 +7,9 @@
  * and an exchange takes the branches of a union as inputs of its own.
  */
 import type { Schema } from "../data-type.ts";
+import { DialectError } from "../dialect-error.ts";
 import type { Plan, PlanInput, PlanNode, PlanOp } from "../plan.ts";
+import { planBranchesMax } from "../plan-size.ts";
 
 /** The columns by whose values rows are spread; `undefined`: rows of equal values may be apart. */
 type Spread = readonly number[] | undefined;
@@ -27,6 +29,7 @@ class Builder {
   readonly #branches = new Map<number, readonly number[]>();
   readonly #spreads: Spread[] = [];
   readonly #exchanges = new Map<string, number>();
+  #branchCount = 0;
 
   settings(settings: Plan["settings"]): Plan["settings"] {
     const { lateSink } = settings;
@@ -39,7 +42,7 @@ class Builder {
     const { op } = node;
     switch (op.kind) {
       case "union":
-        this.#branches.set(
+        this.#setBranches(
           node.id,
           node.inputs.flatMap((input) => this.#branches.get(input.node) ?? []),
         );
@@ -55,6 +58,16 @@ class Builder {
     }
   }
 
+  #setBranches(node: number, branches: readonly number[]): void {
+    this.#branchCount += branches.length;
+    if (this.#branchCount > planBranchesMax) {
+      throw new DialectError(2008, "the unions of the query have too many branches", {
+        hint: `The most is ${planBranchesMax}.`,
+      });
+    }
+    this.#branches.set(node, branches);
+  }
+
   #eachBranch(node: PlanNode): void {
     const [input] = node.inputs;
     const branches = (input === undefined ? undefined : this.#branches.get(input.node)) ?? [];
@@ -67,7 +80,7 @@ class Builder {
         passOn(node.op, this.#spreads[branch]),
       ),
     );
-    this.#branches.set(node.id, copies);
+    this.#setBranches(node.id, copies);
   }
 
   #stateful(node: PlanNode): number {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { insertExchanges } from "../parallel/insert-exchanges.ts";
 import { errorOf, examplePlan, resultOf } from "../testing.ts";
 import type { AstExpr, AstSelect, Statement } from "./ast.ts";
 import { statementCharactersMax } from "./lexer.ts";
@@ -148,6 +149,37 @@ test("[SY4] the time to parse and plan grows with the length of the text", () =>
   parseStatements(`SELECT ts FROM bids WHERE auction IN (${list}) INTO k`);
   examplePlan(`SELECT ${columns.join(", ")} FROM bids INTO Void()`);
   assert.ok(performance.now() - startedMs < 10_000);
+});
+
+const doubling = (body: (of: string) => string, levels: number): string =>
+  Array.from({ length: levels }, (_, at) => `w${at + 1} AS (${body(`w${at}`)})`).join(", ");
+const twice = (of: string): string => `SELECT auction, ts FROM ${of} UNION SELECT * FROM ${of}`;
+const moved = (of: string): string =>
+  `SELECT auction, ts FROM ${of} UNION SELECT auction + 1 AS auction, ts FROM ${of}`;
+
+test("[SY7] a query that doubles itself at each level is refused, and soon", () => {
+  const first = "WITH w0 AS (SELECT auction, ts FROM bids), ";
+  const texts = [
+    `${first}${doubling(twice, 60)} SELECT auction FROM w60 INTO Void()`,
+    `${first}${doubling(moved, 60)} SELECT COUNT(*) AS n FROM w60 WINDOW TUMBLING(ts, SIZE 1 SEC) INTO Void()`,
+    `${first}${doubling(moved, 60)} SELECT COUNT(*) AS n FROM w60 WINDOW TUMBLING(SIZE 1 SEC) INTO Void()`,
+    `SELECT auction FROM bids INTO ${Array.from({ length: 100_000 }, () => "Void()").join(",")}`,
+  ];
+  for (const text of texts) assert.equal(errorOf(() => examplePlan(text)).number, 2008);
+  const parted = examplePlan(
+    `${first}${doubling(moved, 60)} SELECT auction FROM w60 WHERE auction > 1 INTO Print()`,
+  );
+  assert.equal(errorOf(() => insertExchanges(parted)).number, 2008);
+});
+
+test("[SY7] a view is bound once, however often it is used", () => {
+  const views = Array.from(
+    { length: 40 },
+    (_, at) => `CREATE VIEW v${at + 1} AS ${moved(`v${at}`)};`,
+  );
+  const text = `CREATE VIEW v0 AS SELECT auction, ts FROM bids; ${views.join("\n")}`;
+  const plan = examplePlan(`${text} SELECT auction FROM v40 INTO Void()`);
+  assert.ok(plan.nodes.length < 100);
 });
 
 const spellings = [
