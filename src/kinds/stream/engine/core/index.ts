@@ -6,6 +6,7 @@ export {
   type FixedArray,
   type FixedColumn,
   isValid,
+  selectedCount,
   type TextColumn,
   validityBytes,
 } from "./batch.ts";

@@ -1,15 +1,13 @@
 /**
- * Checkpoints of a query that runs in one process, in a directory: `current.json` is the manifest
- * of the last complete one, and is replaced when the next one is complete. Objects that it does not
- * refer to are deleted then.
+ * Checkpoints of a query that runs in one process, in a directory. The record says which one is the
+ * last complete one; objects that its manifest does not refer to are deleted when the next one is.
  */
-import { join } from "node:path";
 import { type ObjectStore, openDirectoryStore } from "../../../../data/lake/index.ts";
-import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Files } from "../../../../ground/kernel/files.ts";
-import { replaceFile } from "../../../../ground/kernel/replace-file.ts";
+import type { CheckpointRecord, Prepared } from "../core/checkpoint-record.ts";
 import { checkManifest, type Manifest } from "../core/manifest.ts";
 import type { RestoredFragment } from "../host/fragment-host.ts";
+import { createDirectoryRecord } from "./directory-record.ts";
 import type { EncodedFragment } from "./encode-checkpoint.ts";
 import { readCheckpoint } from "./read-checkpoint.ts";
 import { writeCheckpoint } from "./write-checkpoint.ts";
@@ -19,6 +17,7 @@ export class LocalCheckpoints {
   readonly #planHash: string;
   readonly #files: Files;
   readonly #objects: ObjectStore;
+  readonly #record: CheckpointRecord;
   #last: Manifest | undefined;
   /** Increases with each run, so that objects of a run that was killed are never taken for ours. */
   readonly #epoch: number;
@@ -28,22 +27,29 @@ export class LocalCheckpoints {
     planHash: string,
     files: Files,
     objects: ObjectStore,
+    record: CheckpointRecord,
     last: Manifest | undefined,
   ) {
     this.#directory = directory;
     this.#planHash = planHash;
     this.#files = files;
     this.#objects = objects;
+    this.#record = record;
     this.#last = last;
     this.#epoch = (last?.epoch ?? 0) + 1;
   }
 
   /** Throws when the directory has a checkpoint of another query. */
-  static async open(directory: string, planHash: string, files: Files): Promise<LocalCheckpoints> {
+  static async open(
+    directory: string,
+    planHash: string,
+    files: Files,
+    record: CheckpointRecord = createDirectoryRecord(directory, files),
+  ): Promise<LocalCheckpoints> {
     const objects = await openDirectoryStore(directory, files);
-    const last = await readManifest(join(directory, "current.json"), files);
+    const last = await record.last();
     if (last !== undefined) checkManifest(last, planHash);
-    const opened = new LocalCheckpoints(directory, planHash, files, objects, last);
+    const opened = new LocalCheckpoints(directory, planHash, files, objects, record, last);
     await opened.#deleteOthers();
     return opened;
   }
@@ -58,8 +64,14 @@ export class LocalCheckpoints {
     return await readCheckpoint(this.#last, this.#objects, this.#files);
   }
 
-  /** Called when everything that the sinks wrote before is durable. One at a time. */
-  async complete(fragments: readonly EncodedFragment[]): Promise<Manifest> {
+  /**
+   * Called when everything that the sinks wrote before is durable, with what they prepared. One at
+   * a time.
+   */
+  async complete(
+    fragments: readonly EncodedFragment[],
+    prepared: Prepared = new Map(),
+  ): Promise<Manifest> {
     const manifest = await writeCheckpoint({
       objects: this.#objects,
       files: this.#files,
@@ -71,8 +83,7 @@ export class LocalCheckpoints {
       fragments,
       previous: this.#last,
     });
-    const path = join(this.#directory, "current.json");
-    await replaceFile(this.#files, path, `${JSON.stringify(manifest)}\n`);
+    await this.#record.complete(manifest, prepared);
     this.#last = manifest;
     await this.#deleteOthers();
     return manifest;
@@ -85,15 +96,5 @@ export class LocalCheckpoints {
       if (!wanted.has(path)) others.push(path);
     }
     if (others.length > 0) await this.#objects.delete(others);
-  }
-}
-
-async function readManifest(path: string, files: Files): Promise<Manifest | undefined> {
-  if ((await files.stat(path)) === undefined) return undefined;
-  const text = (await files.read(path)).toString();
-  try {
-    return JSON.parse(text) as Manifest;
-  } catch (cause) {
-    throw new OperatingError("data_corrupt", "never", `${path} is no checkpoint`, { cause });
   }
 }

@@ -47,6 +47,12 @@ export interface SinkWriter {
   position(): string | undefined;
   /** Resolves when everything written before the call is durable, as far as the sink can. */
   flush(): Promise<void>;
+  /**
+   * Of a sink whose rows count only when their checkpoint is complete; called instead of `flush`.
+   * Resolves when everything written before the call is durable, with what the completion of the
+   * checkpoint commits (`CheckpointRecord`); `undefined` where nothing was written.
+   */
+  prepare?(): Promise<string | undefined>;
   /** No row will come any more. */
   end(): Promise<void>;
   /** Gives everything back, whether the sink has ended or not. */

@@ -30,6 +30,7 @@ import {
   type SinkOp,
   type SourceOp,
 } from "../../language/core/index.ts";
+import type { Prepared } from "../core/checkpoint-record.ts";
 import type { SinkWriter } from "../core/connector.ts";
 import type { Connectors } from "../core/connectors.ts";
 import type { InEdge, OutEdge } from "../core/edge.ts";
@@ -61,8 +62,8 @@ export interface FragmentExchanges {
 export interface TakenCheckpoint {
   /** To be encoded in the same turn. */
   readonly state: FragmentCheckpoint;
-  /** Resolves when what the sinks wrote until then is durable. */
-  readonly durable: Promise<void>;
+  /** Resolves when what the sinks wrote until then is durable, with what they prepared. */
+  readonly durable: Promise<Prepared>;
 }
 
 /** What a checkpoint holds of a fragment: all of it belongs to one moment. */
@@ -225,8 +226,20 @@ export class FragmentHost {
       if (position !== undefined) positions.set(node, position);
     }
     const nodes = this.#fragment?.snapshot() ?? [];
-    const flushed = [...this.#sinks.values()].map((sink) => sink.flush());
-    return { state: { nodes, positions }, durable: Promise.all(flushed).then(() => undefined) };
+    return { state: { nodes, positions }, durable: this.flushSinks() };
+  }
+
+  /** Resolves when what the sinks have now is durable, with what they prepared. */
+  async flushSinks(): Promise<Prepared> {
+    const flushed = [...this.#sinks].map(async ([node, sink]) => {
+      const prepared = sink.prepare === undefined ? await sink.flush() : await sink.prepare();
+      return [node, prepared] as const;
+    });
+    const prepared = new Map<number, string>();
+    for (const [node, text] of await Promise.all(flushed)) {
+      if (text !== undefined) prepared.set(node, text);
+    }
+    return prepared;
   }
 
   /** What came over exchanges, and how much of it from other places. */

@@ -1,13 +1,15 @@
 /**
  * One query that runs in this process from its beginning, or from its last checkpoint, to its end.
  * With a checkpoint directory it takes a checkpoint every so often and a last one when it ends, so
- * that running it again does nothing twice (SU15).
+ * that running it again does nothing twice (SU15). What sinks prepare is committed with it; without
+ * checkpoints it is committed as often, and a run that is killed leaves what was committed (SU41).
  */
 import type { Clock, Timer } from "../../../../ground/kernel/clock.ts";
 import type { Files } from "../../../../ground/kernel/files.ts";
 import { DialectError, hashPlan, type Plan } from "../../language/core/index.ts";
 import { encodeFragment } from "../checkpoint/encode-checkpoint.ts";
 import { LocalCheckpoints } from "../checkpoint/local-checkpoints.ts";
+import type { CheckpointRecord, Prepared } from "../core/checkpoint-record.ts";
 import type { Connectors } from "../core/connectors.ts";
 import { FragmentHost, type FragmentProgress } from "../host/fragment-host.ts";
 
@@ -16,7 +18,16 @@ export interface LocalQueryOptions {
   readonly connectors: Connectors;
   readonly clock: Clock;
   /** Where checkpoints are; without it there are none. */
-  readonly checkpoints: { readonly directory: string; readonly files: Files } | undefined;
+  readonly checkpoints: LocalCheckpointPlace | undefined;
+  /** Commits what sinks prepared where there are no checkpoints; absent where none prepares. */
+  readonly commit?: (prepared: Prepared) => Promise<void>;
+}
+
+export interface LocalCheckpointPlace {
+  readonly directory: string;
+  readonly files: Files;
+  /** By default a file in the directory, which commits nothing. */
+  readonly record?: CheckpointRecord;
 }
 
 const fragmentName = "f0";
@@ -44,8 +55,9 @@ export class LocalQuery {
       });
     }
     if (checkpoints !== undefined) {
-      const { directory, files } = checkpoints;
-      this.#checkpoints = await LocalCheckpoints.open(directory, hashPlan(plan), files);
+      const { directory, files, record } = checkpoints;
+      const hash = hashPlan(plan);
+      this.#checkpoints = await LocalCheckpoints.open(directory, hash, files, record);
     }
     const restored = (await this.#checkpoints?.restore())?.get(fragmentName);
     this.#host = new FragmentHost({
@@ -73,14 +85,14 @@ export class LocalQuery {
 
   /** Resolves when the sources have ended and the sinks have everything. */
   async run(): Promise<void> {
-    const { clock, plan } = this.#options;
+    const { clock, plan, commit } = this.#options;
     const next = (): void => {
       if (this.#isEnding) return;
       this.#timer = clock.after(plan.settings.checkpointIntervalMs, () => {
         this.#taking = this.#take().then(next, (thrown: unknown) => this.#fail(thrown));
       });
     };
-    if (this.#checkpoints !== undefined) next();
+    if (this.#checkpoints !== undefined || commit !== undefined) next();
     try {
       await this.#host?.run(() => this.#last());
       if (this.#failure !== undefined) throw this.#failure;
@@ -116,15 +128,18 @@ export class LocalQuery {
     this.#isEnding = true;
     this.#timer?.cancel();
     await this.#taking;
-    if (this.#checkpoints !== undefined && this.#failure === undefined) await this.#take();
+    if (this.#failure === undefined) await this.#take();
   }
 
   async #take(): Promise<void> {
-    if (this.#host === undefined || this.#checkpoints === undefined) return;
+    if (this.#host === undefined) return;
+    if (this.#checkpoints === undefined) {
+      await this.#options.commit?.(await this.#host.flushSinks());
+      return;
+    }
     const { state, durable } = this.#host.checkpoint();
     const { nodes, positions } = state;
     const encoded = encodeFragment(fragmentName, nodes, positions, this.#checkpoints.last);
-    await durable;
-    await this.#checkpoints.complete([encoded]);
+    await this.#checkpoints.complete([encoded], await durable);
   }
 }
