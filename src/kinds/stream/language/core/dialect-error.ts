@@ -61,6 +61,9 @@ export const dialectErrors = {
 export type DialectErrorNumber = keyof typeof dialectErrors;
 export type DialectErrorName = (typeof dialectErrors)[DialectErrorNumber];
 
+/** The longest message, in characters: names of a person are part of it, and can be long. */
+const messageMax = 400;
+
 /** A place in a statement's text. */
 export interface Position {
   /** Counted from 1. */
@@ -85,7 +88,7 @@ export class DialectError extends Error {
     message: string,
     more: { readonly position?: Position | undefined; readonly hint?: string | undefined } = {},
   ) {
-    super(message);
+    super(message.length > messageMax ? `${message.slice(0, messageMax)} …` : message);
     this.number = number;
     this.position = more.position;
     this.hint = more.hint;

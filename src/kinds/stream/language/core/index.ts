@@ -19,6 +19,7 @@ export { inputFormats, outputFormats } from "./connectors/formats.ts";
 export { querySettings } from "./connectors/query-settings.ts";
 export { sinkDescriptors } from "./connectors/sinks.ts";
 export { sourceDescriptors } from "./connectors/sources.ts";
+export { workerSettings } from "./connectors/worker-settings.ts";
 export {
   type DataType,
   type Field,
@@ -55,6 +56,7 @@ export {
   explainPlan,
   formatExplanation,
 } from "./explain/explain-plan.ts";
+export { explainStatement } from "./explain/explain-statement.ts";
 export type { Constant, Expr, FunctionName } from "./expr.ts";
 export { LocalCatalog } from "./local-catalog.ts";
 export { cutPlan, type Stage } from "./parallel/cut-plan.ts";

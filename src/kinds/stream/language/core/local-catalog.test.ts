@@ -102,3 +102,19 @@ test("[SY27] an unknown setting is answered with the nearest one", () => {
   const error = errorOf(() => applyAll("CREATE SINK x TYPE File SET('a' AS \"SINK\".FILE_PAHT)"));
   assert.match(error.hint ?? "", /FILE_PATH/);
 });
+
+test("[SY19] workers are made and dropped, and their settings are checked", () => {
+  const apply = (text: string): void => {
+    const catalog = exampleCatalog("CREATE WORKER w1;");
+    for (const statement of parseStatements(text)) assert.ok(catalog.apply(statement));
+  };
+  apply("CREATE WORKER IF NOT EXISTS W1; DROP WORKER w1; CREATE WORKER w1");
+  apply("CREATE WORKER 'a:1' SET(4 AS `WORKER`.NUM_SLOTS, 'w1' AS `WORKER`.PEERS)");
+  assert.equal(errorOf(() => apply("CREATE WORKER W1")).number, 2029);
+  const unknown = errorOf(() => apply("DROP WORKER w2"));
+  assert.equal(unknown.number, 2302);
+  assert.match(unknown.hint ?? "", /W1/);
+  const wrong = errorOf(() => apply("CREATE WORKER w3 SET(4 AS `WORKER`.SLOTS)"));
+  assert.equal(wrong.number, 1000);
+  assert.match(wrong.hint ?? "", /NUM_SLOTS/);
+});

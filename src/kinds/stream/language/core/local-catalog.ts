@@ -14,6 +14,7 @@ import type {
   ViewDefinition,
 } from "./catalog.ts";
 import { defineSink, defineSource, schemaOf } from "./connectors/define.ts";
+import { readWorkerSettings } from "./connectors/worker-settings.ts";
 import { isInteger, type Schema } from "./data-type.ts";
 import { DialectError, type DialectErrorNumber, type Position } from "./dialect-error.ts";
 import type { DialectSettings } from "./dialect-settings.ts";
@@ -31,6 +32,7 @@ export class LocalCatalog implements Catalog {
   readonly #sinks = new Map<string, SinkDefinition>();
   readonly #views = new Map<string, ViewDefinition>();
   readonly #tables = new Map<string, LakeTable>();
+  readonly #workers = new Set<string>();
   #lastId = 0;
 
   constructor(dialect: DialectSettings, tables: readonly LakeTable[] = []) {
@@ -79,6 +81,9 @@ export class LocalCatalog implements Catalog {
         return true;
       case "createView":
         this.#createView(statement);
+        return true;
+      case "createWorker":
+        this.#createWorker(statement);
         return true;
       case "drop":
         return this.#drop(statement);
@@ -146,6 +151,18 @@ export class LocalCatalog implements Catalog {
     this.#views.set(name.text.toUpperCase(), { name: name.text, query });
   }
 
+  #createWorker({ name, ifNotExists, settings, position }: Of<"createWorker">): void {
+    const key = name.text.toUpperCase();
+    if (this.#workers.has(key)) {
+      if (ifNotExists) return;
+      throw new DialectError(2029, `the worker ${name.text} exists already`, {
+        position: name.position,
+      });
+    }
+    readWorkerSettings(settings, position);
+    this.#workers.add(key);
+  }
+
   #isTaken(name: AstName, ifNotExists: boolean): boolean {
     const found = this.logicalSource(name.text) ?? this.view(name.text);
     if (found === undefined || ifNotExists) return found !== undefined;
@@ -179,6 +196,12 @@ export class LocalCatalog implements Catalog {
           if (id === Number(key)) this.#readings.delete(reading);
         }
         return true;
+      case "worker":
+        if (this.#workers.delete(key) || ifExists) return true;
+        throw new DialectError(2302, `there is no worker ${name.text}`, {
+          position: name.position,
+          hint: didYouMean(name.text, this.#workers),
+        });
       default:
         return false;
     }

@@ -13,7 +13,9 @@ export async function checkStreams(file: string, options: { json?: boolean }): P
   const terminal = processTerminal();
   const text = await readStatements(file);
   try {
-    const queries = planFile(text, defaultDialect).map(({ name, plan }) => ({
+    const explained = (answer: string): void => terminal.out(`${answer}\n\n`);
+    const planned = planFile(text, defaultDialect, { check: true, explained });
+    const queries = planned.map(({ name, plan }) => ({
       query: name,
       ...explainPlan(plan),
     }));

@@ -41,7 +41,8 @@ export async function runStreams(
       print: (_sink, rows) => written(rows),
       tell: (text) => terminal.err(`${text}\n`),
     });
-    for (const { name, plan } of planFile(text, defaultDialect)) {
+    const explained = (answer: string): void => terminal.out(`${answer}\n`);
+    for (const { name, plan } of planFile(text, defaultDialect, { explained })) {
       const directory = options.checkpoint;
       const query = new LocalQuery({
         plan,

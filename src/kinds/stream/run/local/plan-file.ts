@@ -1,10 +1,13 @@
 /** The statements of a file, applied to a catalog of their own, and the queries among them. */
 import {
+  DialectError,
   type DialectSettings,
+  explainStatement,
   LocalCatalog,
   type Plan,
   parseStatements,
   planQuery,
+  type Statement,
 } from "../../language/core/index.ts";
 
 export interface PlannedQuery {
@@ -12,16 +15,47 @@ export interface PlannedQuery {
   readonly plan: Plan;
 }
 
+export interface PlanFileOptions {
+  /** Only checks the statements, so those that a coordinator answers are accepted. */
+  readonly check?: boolean;
+  /** Receives the answer of each EXPLAIN. */
+  readonly explained?: (text: string) => void;
+}
+
 /** Statements take effect in their order, so a query sees what stands before it. */
-export function planFile(text: string, dialect: DialectSettings): readonly PlannedQuery[] {
+export function planFile(
+  text: string,
+  dialect: DialectSettings,
+  { check = false, explained }: PlanFileOptions = {},
+): readonly PlannedQuery[] {
   const catalog = new LocalCatalog(dialect);
   const queries: PlannedQuery[] = [];
   for (const statement of parseStatements(text)) {
+    if (!check) refuseCoordinators(statement);
     if (catalog.apply(statement)) continue;
+    if (statement.kind === "explain") explained?.(explainStatement(statement, catalog, dialect));
     if (statement.kind !== "query" && statement.kind !== "createQuery") continue;
     const name =
       statement.kind === "createQuery" ? statement.name.text : `query-${queries.length + 1}`;
     queries.push({ name, plan: planQuery(statement.query, catalog, dialect) });
   }
   return queries;
+}
+
+/** What only a coordinator can answer is refused by name (SU31). */
+function refuseCoordinators(statement: Statement): void {
+  const words = wordsOf(statement);
+  if (words === undefined) return;
+  throw new DialectError(2029, `${words} needs a running Capstan`, {
+    position: statement.position,
+    hint: "capstan stream run has one process and forgets everything at its end: leave the statement out.",
+  });
+}
+
+function wordsOf(statement: Statement): string | undefined {
+  if (statement.kind === "createWorker") return "CREATE WORKER";
+  if (statement.kind === "show") return "SHOW";
+  if (statement.kind !== "drop") return undefined;
+  const isRemote = statement.object === "query" || statement.object === "worker";
+  return isRemote ? `DROP ${statement.object.toUpperCase()}` : undefined;
 }

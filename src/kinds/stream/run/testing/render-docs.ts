@@ -16,6 +16,7 @@ import {
   querySettings,
   sinkDescriptors,
   sourceDescriptors,
+  workerSettings,
 } from "../../language/core/index.ts";
 import { runSql } from "./run-sql.ts";
 import { settingsTable } from "./settings-table.ts";
@@ -82,6 +83,7 @@ const sections: Readonly<Record<string, () => string>> = {
       ...formats(outputFormats, "OUTPUT_FORMATTER", "out"),
     ].join("\n\n"),
   query: () => settingsTable('"QUERY"', querySettings),
+  worker: () => settingsTable('"WORKER"', workerSettings),
   guarantees: () => {
     const rows = (role: string, all: readonly ConnectorDescriptor[]): string[] =>
       all.map(({ type, guarantee }) => `| ${type} ${role} | ${guarantee} |`);

@@ -34,7 +34,10 @@ export async function runSql(text: string, options: RunSqlOptions): Promise<RunS
   });
   const queries: LocalQuery[] = [];
   try {
-    for (const { plan } of planFile(text, defaultDialect)) {
+    const explained = (answer: string): void => {
+      printed += `${answer}\n`;
+    };
+    for (const { plan } of planFile(text, defaultDialect, { explained })) {
       const query = new LocalQuery({
         plan,
         connectors,

@@ -77,7 +77,9 @@ export function describeOp(op: PlanOp, inputs: readonly Schema[]): OpDescription
       };
     }
     case "exchange":
-      return plain(`exchange by ${namesOf(first, op.keys) || "nothing"}`);
+      return plain(
+        op.keys.length === 0 ? "exchange of all rows" : `exchange by ${namesOf(first, op.keys)}`,
+      );
   }
 }
 

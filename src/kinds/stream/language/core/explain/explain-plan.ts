@@ -41,11 +41,22 @@ export function explainPlan(plan: Plan): Explanation {
 
 /** A tree from each sink down. A node that was shown above is only named again. */
 export function formatExplanation({ nodes, warnings }: Explanation): string {
+  const sinks = nodes.filter(({ kind }) => kind === "sink").map(({ id }) => id);
+  const trees = formatTrees(new Map(nodes.map((node) => [node.id, node])), sinks, 0);
+  return [trees, ...warnings.map((warning) => `Warning: ${warning}`)].join("\n");
+}
+
+/** Trees from these nodes down, each line behind `depth` steps at least. */
+export function formatTrees(
+  nodes: ReadonlyMap<number, ExplainedNode>,
+  roots: readonly number[],
+  depth: number,
+): string {
   const lines: string[] = [];
   const shown = new Set<number>();
-  const show = (id: number, shiftMs: number, depth: number): void => {
-    const node = nodes[id] as ExplainedNode;
-    const indent = "  ".repeat(Math.min(depth, 40));
+  const show = (id: number, shiftMs: number, at: number): void => {
+    const node = nodes.get(id) as ExplainedNode;
+    const indent = "  ".repeat(Math.min(at, 40));
     const shift = shiftMs === 0 ? "" : ` [time less ${shiftMs} ms]`;
     if (shown.has(id)) {
       lines.push(`${indent}#${id}${shift} as above`);
@@ -54,8 +65,8 @@ export function formatExplanation({ nodes, warnings }: Explanation): string {
     shown.add(id);
     const state = node.state === undefined ? "" : ` | state: ${node.state}`;
     lines.push(`${indent}#${id} ${node.text}${shift}${state}`);
-    for (const input of node.inputs) show(input.node, input.shiftMs, depth + 1);
+    for (const input of node.inputs) show(input.node, input.shiftMs, at + 1);
   };
-  for (const { id, kind } of nodes) if (kind === "sink") show(id, 0, 0);
-  return [...lines, ...warnings.map((warning) => `Warning: ${warning}`)].join("\n");
+  for (const id of roots) show(id, 0, depth);
+  return lines.join("\n");
 }

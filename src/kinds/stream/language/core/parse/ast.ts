@@ -240,6 +240,20 @@ export type ObjectKind =
   | "query"
   | "worker";
 
+/** What EXPLAIN can show: the plan as it is written, as it runs, and in parts. */
+export const explainStages = ["LOGICAL", "OPTIMIZED", "STAGES", "ALL"] as const;
+
+export type ExplainStage = (typeof explainStages)[number];
+
+export interface AstExplain {
+  readonly kind: "explain";
+  /** Without any it is OPTIMIZED. */
+  readonly stages: readonly ExplainStage[];
+  readonly format: "text" | "json";
+  /** Without INTO it has no sinks. */
+  readonly query: AstContinuousQuery;
+}
+
 export type Statement = { readonly position: Position; readonly text: string } & (
   | {
       readonly kind: "createLogicalSource";
@@ -278,11 +292,13 @@ export type Statement = { readonly position: Position; readonly text: string } &
     }
   | { readonly kind: "query"; readonly query: AstContinuousQuery }
   | {
-      readonly kind: "explain";
-      readonly stages: readonly string[];
-      readonly format: "text" | "json";
-      readonly query: AstContinuousQuery | { readonly query: AstQuery };
+      readonly kind: "createWorker";
+      /** Its name, or `host:port`. */
+      readonly name: AstName;
+      readonly ifNotExists: boolean;
+      readonly settings: readonly AstSetting[];
     }
+  | AstExplain
   | {
       readonly kind: "drop";
       readonly object: ObjectKind;
@@ -301,3 +317,10 @@ export type Statement = { readonly position: Position; readonly text: string } &
       readonly format: "text" | "json";
     }
 );
+
+/** A statement without its place and its text. */
+export type StatementBody = Statement extends infer S
+  ? S extends Statement
+    ? Omit<S, "position" | "text">
+    : never
+  : never;

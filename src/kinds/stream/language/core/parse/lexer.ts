@@ -17,8 +17,9 @@ export interface Token {
   readonly end: number;
 }
 
-/** The longest text of statements, in characters. */
-export const statementCharactersMax = 1_048_576;
+/** The longest text of all statements together, in characters, and the longest of one. */
+export const textCharactersMax = 1_048_576;
+export const statementCharactersMax = 131_072;
 
 const symbols = [
   "<=>",
@@ -58,10 +59,10 @@ export function positionIn(lineStarts: readonly number[], offset: number): Posit
 }
 
 export function lex(text: string): readonly Token[] {
-  if (text.length > statementCharactersMax) {
+  if (text.length > textCharactersMax) {
     throw new DialectError(
       2000,
-      `the text has ${text.length} characters, the most is ${statementCharactersMax}`,
+      `the text has ${text.length} characters, the most is ${textCharactersMax}`,
     );
   }
   const tokens: Token[] = [];

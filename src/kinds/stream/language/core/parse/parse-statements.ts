@@ -1,17 +1,12 @@
 /** Parses statements, which are separated by semicolons. */
-import { DialectError } from "../dialect-error.ts";
-import type { AstContinuousQuery, AstName, AstSink, ObjectKind, Statement } from "./ast.ts";
-import { parseExpr, parseList } from "./expr-parser.ts";
-import { parseQuery } from "./query-parser.ts";
-import { parseFields, parseName, parseSet, parseSettings } from "./settings-parser.ts";
+import type { AstName, ObjectKind, Statement, StatementBody } from "./ast.ts";
+import { parseCreate } from "./create-parser.ts";
+import { parseExplain, parseFormat } from "./explain-parser.ts";
+import { parseExpr } from "./expr-parser.ts";
+import { statementCharactersMax } from "./lexer.ts";
+import { parseName, parseSet } from "./settings-parser.ts";
+import { parseContinuousQuery } from "./sink-parser.ts";
 import { TokenReader } from "./token-reader.ts";
-import { parseWatermark } from "./window-parser.ts";
-
-type StatementBody = Statement extends infer S
-  ? S extends Statement
-    ? Omit<S, "position" | "text">
-    : never
-  : never;
 
 const heads = ["CREATE", "SELECT", "WITH", "DROP", "SHOW", "EXPLAIN"] as const;
 
@@ -32,6 +27,12 @@ function parseStatement(reader: TokenReader): Statement {
   const first = reader.peek();
   const body = parseStatementBody(reader);
   const text = reader.text.slice(first.start, reader.previous().end);
+  if (text.length > statementCharactersMax) {
+    throw reader.error(
+      `the statement has ${text.length} characters, the most is ${statementCharactersMax}`,
+      first,
+    );
+  }
   return { ...body, position: reader.position(first), text } as Statement;
 }
 
@@ -44,80 +45,6 @@ function parseStatementBody(reader: TokenReader): StatementBody {
     return { kind: "query", query: parseContinuousQuery(reader) };
   }
   throw reader.unexpected(`a statement (${heads.join(", ")})`, heads);
-}
-
-function parseContinuousQuery(reader: TokenReader): AstContinuousQuery {
-  const position = reader.position();
-  const query = parseQuery(reader);
-  if (!reader.takeWords("INTO")) {
-    throw reader.unexpected("INTO and a sink", ["INTO", "WHERE", "WINDOW", "GROUP", "HAVING"]);
-  }
-  const sinks = parseList(reader, parseSink);
-  return { position, query, sinks, settings: parseSet(reader) };
-}
-
-function parseSink(reader: TokenReader): AstSink {
-  const { text, position } = parseName(reader, "a sink");
-  if (!reader.isSymbol("(")) return { kind: "named", name: text, position };
-  return { kind: "anonymous", type: text, settings: parseSettings(reader), position };
-}
-
-function parseIfNotExists(reader: TokenReader): boolean {
-  return reader.takeWords("IF", "NOT", "EXISTS");
-}
-
-function parseCreate(reader: TokenReader): StatementBody {
-  if (reader.takeWords("LOGICAL", "SOURCE")) return parseLogicalSource(reader);
-  if (reader.takeWords("PHYSICAL", "SOURCE")) return parsePhysicalSource(reader);
-  if (reader.takeWords("SINK")) return parseCreateSink(reader);
-  if (reader.takeWords("VIEW")) {
-    const ifNotExists = parseIfNotExists(reader);
-    const name = parseName(reader, "the name of the view");
-    reader.expectWords("AS");
-    return { kind: "createView", name, ifNotExists, query: parseQuery(reader) };
-  }
-  if (reader.takeWords("QUERY")) {
-    const ifNotExists = parseIfNotExists(reader);
-    const name = parseName(reader, "the name of the query");
-    reader.expectWords("AS");
-    return { kind: "createQuery", name, ifNotExists, query: parseContinuousQuery(reader) };
-  }
-  if (reader.isWords("MODEL")) {
-    throw new DialectError(2008, "models are not supported", { position: reader.position() });
-  }
-  const known = ["LOGICAL", "PHYSICAL", "SINK", "VIEW", "QUERY"];
-  throw reader.unexpected("LOGICAL SOURCE, PHYSICAL SOURCE, SINK, VIEW or QUERY", known);
-}
-
-function parseLogicalSource(reader: TokenReader): StatementBody {
-  const ifNotExists = parseIfNotExists(reader);
-  const name = parseName(reader, "the name of the source");
-  const kind = "createLogicalSource";
-  if (reader.takeWords("AS")) {
-    const query = parseQuery(reader);
-    return { kind, name, ifNotExists, fields: undefined, watermark: undefined, query };
-  }
-  const fields = parseFields(reader);
-  const watermark = parseWatermark(reader);
-  return { kind, name, ifNotExists, fields, watermark, query: undefined };
-}
-
-function parsePhysicalSource(reader: TokenReader): StatementBody {
-  const ifNotExists = parseIfNotExists(reader);
-  reader.expectWords("FOR");
-  const logical = parseName(reader, "the name of a logical source");
-  reader.expectWords("TYPE");
-  const type = parseName(reader, "the type of the source");
-  return { kind: "createPhysicalSource", logical, ifNotExists, type, settings: parseSet(reader) };
-}
-
-function parseCreateSink(reader: TokenReader): StatementBody {
-  const ifNotExists = parseIfNotExists(reader);
-  const name = parseName(reader, "the name of the sink");
-  const fields = reader.isSymbol("(") ? parseFields(reader) : undefined;
-  reader.expectWords("TYPE");
-  const type = parseName(reader, "the type of the sink");
-  return { kind: "createSink", name, ifNotExists, fields, type, settings: parseSet(reader) };
 }
 
 const objects: readonly (readonly [words: readonly string[], object: ObjectKind])[] = [
@@ -167,42 +94,4 @@ function parseShow(reader: TokenReader): StatementBody {
   const name = isName || isOther ? parseObjectName(reader, object) : undefined;
   const where = reader.takeWords("WHERE") ? parseExpr(reader) : undefined;
   return { kind: "show", object, name, where, format: parseFormat(reader) };
-}
-
-function parseFormat(reader: TokenReader): "text" | "json" {
-  if (!reader.takeWords("FORMAT")) return "text";
-  if (reader.takeWords("JSON")) return "json";
-  reader.expectWords("TEXT");
-  return "text";
-}
-
-const stages = ["PARSED", "LOGICAL", "OPTIMIZED", "PLACED", "ALL"] as const;
-
-function parseExplain(reader: TokenReader): StatementBody {
-  const chosen: string[] = [];
-  if (reader.isSymbol("(") && !["SELECT", "WITH"].includes(reader.peek(1).word)) {
-    reader.take();
-    for (const name of parseList(reader, (inner) => parseName(inner, "a stage"))) {
-      const stage = stages.find((known) => known === name.text.toUpperCase());
-      if (stage === undefined) {
-        throw new DialectError(2000, `there is no stage ${name.text} of planning`, {
-          position: name.position,
-          hint: `The stages are ${stages.join(", ")}.`,
-        });
-      }
-      chosen.push(stage);
-    }
-    reader.expectSymbol(")");
-  }
-  let format = parseFormat(reader);
-  const position = reader.position();
-  const query = parseQuery(reader);
-  if (!reader.takeWords("INTO")) {
-    if (reader.isWords("FORMAT")) format = parseFormat(reader);
-    return { kind: "explain", stages: chosen, format, query: { query } };
-  }
-  const sinks = parseList(reader, parseSink);
-  const settings = parseSet(reader);
-  if (reader.isWords("FORMAT")) format = parseFormat(reader);
-  return { kind: "explain", stages: chosen, format, query: { position, query, sinks, settings } };
 }

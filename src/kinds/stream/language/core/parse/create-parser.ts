@@ -1,0 +1,94 @@
+/** Parses CREATE of sources, sinks, views, queries and workers. */
+import { DialectError } from "../dialect-error.ts";
+import type { AstName, StatementBody } from "./ast.ts";
+import { parseQuery } from "./query-parser.ts";
+import { parseFields, parseName, parseSet } from "./settings-parser.ts";
+import { parseContinuousQuery } from "./sink-parser.ts";
+import type { TokenReader } from "./token-reader.ts";
+import { parseWatermark } from "./window-parser.ts";
+
+const known = ["LOGICAL", "PHYSICAL", "SINK", "VIEW", "QUERY", "WORKER"] as const;
+
+/** Reads what stands behind the word CREATE. */
+export function parseCreate(reader: TokenReader): StatementBody {
+  if (reader.takeWords("LOGICAL", "SOURCE")) return parseLogicalSource(reader);
+  if (reader.takeWords("PHYSICAL", "SOURCE")) return parsePhysicalSource(reader);
+  if (reader.takeWords("SINK")) return parseCreateSink(reader);
+  if (reader.takeWords("VIEW")) return parseView(reader);
+  if (reader.takeWords("QUERY")) return parseCreateQuery(reader);
+  if (reader.takeWords("WORKER")) return parseWorker(reader);
+  if (reader.isWords("MODEL")) {
+    throw new DialectError(2008, "models are not supported", { position: reader.position() });
+  }
+  if (reader.isWords("SOURCE")) {
+    throw reader.error(
+      "a source is LOGICAL or PHYSICAL",
+      reader.peek(),
+      "CREATE LOGICAL SOURCE has the columns, CREATE PHYSICAL SOURCE FOR it says where its rows come from.",
+    );
+  }
+  throw reader.unexpected("LOGICAL SOURCE, PHYSICAL SOURCE, SINK, VIEW, QUERY or WORKER", known);
+}
+
+function parseIfNotExists(reader: TokenReader): boolean {
+  return reader.takeWords("IF", "NOT", "EXISTS");
+}
+
+function parseLogicalSource(reader: TokenReader): StatementBody {
+  const ifNotExists = parseIfNotExists(reader);
+  const name = parseName(reader, "the name of the source");
+  const kind = "createLogicalSource";
+  if (reader.takeWords("AS")) {
+    const query = parseQuery(reader);
+    return { kind, name, ifNotExists, fields: undefined, watermark: undefined, query };
+  }
+  const fields = parseFields(reader);
+  const watermark = parseWatermark(reader);
+  return { kind, name, ifNotExists, fields, watermark, query: undefined };
+}
+
+function parsePhysicalSource(reader: TokenReader): StatementBody {
+  const ifNotExists = parseIfNotExists(reader);
+  reader.expectWords("FOR");
+  const logical = parseName(reader, "the name of a logical source");
+  reader.expectWords("TYPE");
+  const type = parseName(reader, "the type of the source");
+  return { kind: "createPhysicalSource", logical, ifNotExists, type, settings: parseSet(reader) };
+}
+
+function parseCreateSink(reader: TokenReader): StatementBody {
+  const ifNotExists = parseIfNotExists(reader);
+  const name = parseName(reader, "the name of the sink");
+  const fields = reader.isSymbol("(") ? parseFields(reader) : undefined;
+  reader.expectWords("TYPE");
+  const type = parseName(reader, "the type of the sink");
+  return { kind: "createSink", name, ifNotExists, fields, type, settings: parseSet(reader) };
+}
+
+function parseView(reader: TokenReader): StatementBody {
+  const ifNotExists = parseIfNotExists(reader);
+  const name = parseName(reader, "the name of the view");
+  reader.expectWords("AS");
+  return { kind: "createView", name, ifNotExists, query: parseQuery(reader) };
+}
+
+function parseCreateQuery(reader: TokenReader): StatementBody {
+  const ifNotExists = parseIfNotExists(reader);
+  const name = parseName(reader, "the name of the query");
+  reader.expectWords("AS");
+  return { kind: "createQuery", name, ifNotExists, query: parseContinuousQuery(reader) };
+}
+
+/** A worker is named, or called by its address: `CREATE WORKER 'host:8080' SET(…)`. */
+function parseWorker(reader: TokenReader): StatementBody {
+  const ifNotExists = parseIfNotExists(reader);
+  const name = parseWorkerName(reader);
+  return { kind: "createWorker", name, ifNotExists, settings: parseSet(reader) };
+}
+
+function parseWorkerName(reader: TokenReader): AstName {
+  const token = reader.peek();
+  if (token.type !== "text") return parseName(reader, "the name of the worker");
+  reader.take();
+  return { text: token.text, position: reader.position(token) };
+}
