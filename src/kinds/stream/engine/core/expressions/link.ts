@@ -1,24 +1,15 @@
 /**
- * Makes functions of source text. Each text is compiled once in a process; what differs between
- * expressions of one shape (constants, buffers) is bound when a function is made of it.
+ * Makes functions of the source text of expressions. What differs between expressions of one shape
+ * (constants, buffers) is bound when a function is made of it.
  */
 import { assert } from "../../../../../ground/kernel/errors.ts";
 import type { Column } from "../batch.ts";
+import { compileShape } from "../compile-shape.ts";
 import { helpers } from "./helpers.ts";
 import type { Source } from "./source.ts";
 import { TextArena } from "./text-arena.ts";
 
-/** More shapes than this are not kept. */
-const shapesMax = 2_000;
-
 type Factory = (helpers: object, constants: readonly unknown[], arena: TextArena) => unknown;
-
-const factories = new Map<string, Factory>();
-
-/** How many shapes are compiled; for tests. */
-export function shapeCount(): number {
-  return factories.size;
-}
 
 /** The part that all loops have: `body` runs for each row `r`. */
 export function loopText(source: Source, body: readonly string[]): string {
@@ -34,13 +25,8 @@ export function link<Out, Result>(
   source: Source,
   body: string,
 ): (columns: readonly Column[], count: number, rows: Int32Array | undefined, out: Out) => Result {
-  const text = factoryText(source, body);
-  let factory = factories.get(text);
-  if (factory === undefined) {
-    factory = new Function("helpers", "constants", "arena", text) as Factory;
-    if (factories.size >= shapesMax) factories.clear();
-    factories.set(text, factory);
-  }
+  const parameters = ["helpers", "constants", "arena"];
+  const factory = compileShape<Factory>(parameters, factoryText(source, body));
   return factory(helpers, source.constants, new TextArena()) as never;
 }
 

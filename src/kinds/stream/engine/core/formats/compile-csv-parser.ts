@@ -2,6 +2,7 @@
 import { assert } from "../../../../../ground/kernel/errors.ts";
 import type { Field, Schema } from "../../../language/core/index.ts";
 import { batchRowsMax } from "../batch.ts";
+import { compileShape } from "../compile-shape.ts";
 import { powersOfTen } from "../numbers/parse-float.ts";
 import type { RecordParser, RecordParserContext } from "../records.ts";
 import { ChunkedRecords, type ParseRecords } from "./chunked-records.ts";
@@ -9,6 +10,7 @@ import { RowBuffer } from "./column-buffers.ts";
 import { CsvFields } from "./csv-fields.ts";
 import { csvParserText } from "./generate-csv.ts";
 import type { CsvInputSettings } from "./settings.ts";
+import { type FieldSkipper, fieldSkipper } from "./skip-fields.ts";
 
 type Factory = (
   rows: RowBuffer,
@@ -16,7 +18,10 @@ type Factory = (
   settings: CsvInputSettings,
   powers: Float64Array,
   rowsMax: number,
+  skipper: FieldSkipper | undefined,
 ) => ParseRecords;
+
+const parameters = ["rows", "fields", "settings", "powersOfTen", "rowsMax", "skipper"];
 
 export function compileCsvParser(
   record: Schema,
@@ -38,15 +43,8 @@ export function compileCsvParser(
     context.emit,
   );
   const fields = new CsvFields(rows, order, settings, context);
-  const factory = new Function(
-    "rows",
-    "fields",
-    "settings",
-    "powersOfTen",
-    "rowsMax",
-    csvParserText(record, order, settings),
-  ) as Factory;
-  const parse = factory(rows, fields, settings, powersOfTen, batchRowsMax);
+  const factory = compileShape<Factory>(parameters, csvParserText(record, order, settings));
+  const parse = factory(rows, fields, settings, powersOfTen, batchRowsMax, fieldSkipper());
   const { tupleDelimiter, recordBytesMax, header } = settings;
   const records = new ChunkedRecords(tupleDelimiter, recordBytesMax, header, parse);
   return {

@@ -2,6 +2,7 @@
 import { assert } from "../../../../../ground/kernel/errors.ts";
 import type { Field, Schema } from "../../../language/core/index.ts";
 import { batchRowsMax } from "../batch.ts";
+import { compileShape } from "../compile-shape.ts";
 import { powersOfTen } from "../numbers/parse-float.ts";
 import type { RecordParser, RecordParserContext } from "../records.ts";
 import { ChunkedRecords, type ParseRecords } from "./chunked-records.ts";
@@ -19,6 +20,8 @@ type Factory = (
   powers: Float64Array,
   rowsMax: number,
 ) => ParseRecords;
+
+const parameters = ["rows", "values", "nodes", "settings", "powersOfTen", "rowsMax"];
 
 export function compileJsonParser(
   record: Schema,
@@ -42,15 +45,7 @@ export function compileJsonParser(
     blanks: [32, 9, 13, 10].filter((code) => code !== tupleDelimiter[0]),
     delimiterLength: tupleDelimiter.length,
   });
-  const factory = new Function(
-    "rows",
-    "values",
-    "nodes",
-    "settings",
-    "powersOfTen",
-    "rowsMax",
-    text,
-  ) as Factory;
+  const factory = compileShape<Factory>(parameters, text);
   const parse = factory(rows, values, nodes, settings, powersOfTen, batchRowsMax);
   const records = new ChunkedRecords(tupleDelimiter, recordBytesMax, false, parse);
   return {

@@ -4,6 +4,7 @@
  */
 import type { Schema, TypeName } from "../../../language/core/index.ts";
 import { type Batch, type Column, selectedCount } from "../batch.ts";
+import { compileShape } from "../compile-shape.ts";
 import { copyBytes, grownLength } from "../expressions/text-arena.ts";
 import * as numbers from "../numbers/format-number.ts";
 import type { FloatFormat } from "./settings.ts";
@@ -45,9 +46,14 @@ type Run = (
   out: Out,
 ) => number;
 
+type Factory = (own: typeof helpers, shape: WriterShape) => Run;
+
 export function compileWriter(schema: Schema, shape: WriterShape): (batch: Batch) => Uint8Array {
   const make = (selected: boolean): Run =>
-    new Function("helpers", "shape", writerText(schema, shape, selected))(helpers, shape) as Run;
+    compileShape<Factory>(["helpers", "shape"], writerText(schema, shape, selected))(
+      helpers,
+      shape,
+    );
   const loops: { all?: Run; selected?: Run } = {};
   const out: Out = {
     bytes: new Uint8Array(65_536),

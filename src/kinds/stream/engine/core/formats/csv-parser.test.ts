@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPrng } from "../../../../../ground/kernel/prng.ts";
 import type { Settings } from "../../../language/core/index.ts";
+import { shapeCount } from "../compile-shape.ts";
 import type { Plain } from "../expressions/testing/naive-expr.ts";
 import { randomValue } from "../expressions/testing/random-expr.ts";
 import { parseCsv, schemaOf } from "./testing/run-parser.ts";
@@ -162,6 +163,16 @@ for (const { name, text, settings, want } of cases) {
   });
 }
 
+test("[SX104] parsers that differ in names and delimiters share one text", () => {
+  const columns = [1];
+  parseCsv(schemaOf("a INT32, b VARSIZED"), "1,x\n", {}, { columns });
+  const before = shapeCount();
+  const settings = { FIELD_DELIMITER: "|" };
+  const { rows } = parseCsv(schemaOf("poison INT32, y VARSIZED"), "1|x\n", settings, { columns });
+  assert.deepEqual(rows, [["x"]]);
+  assert.equal(shapeCount(), before);
+});
+
 test("[SX154] fields of any length and at any place are skipped as a whole", () => {
   const long = Array.from({ length: 60 }, (_, length) =>
     "\u00ff-x\u0080".repeat(15).slice(0, length),
@@ -189,6 +200,34 @@ test("[SX154] fields of any length and at any place are skipped as a whole", () 
     rows.flat(),
     long.map((_, row) => BigInt(row)),
   );
+});
+
+test("[SX154] a subset of the columns is what all of them are, whatever is skipped between", () => {
+  const schema = schemaOf("a VARSIZED, b VARSIZED, c INT64, d VARSIZED, e VARSIZED, f INT64");
+  const isNumber = [false, false, true, false, false, true];
+  for (let seed = 0; seed < 300; seed += 1) {
+    const prng = createPrng(`subset ${seed}`);
+    const field = (index: number): string => {
+      if (isNumber[index] === true) return `${prng.below(1_000_000)}`;
+      const plain = "x".repeat(prng.below(prng.below(4) === 0 ? 200 : 20));
+      return prng.below(8) === 0 ? `"${plain},${plain}\n"` : plain;
+    };
+    const records = Array.from({ length: 30 }, () => {
+      const count = prng.below(10) === 0 ? prng.below(9) : 6;
+      return Array.from({ length: count }, (_, index) => field(index)).join(",");
+    });
+    const text = records.join(prng.below(2) === 0 ? "\n" : "\r\n");
+    const settings = { ON_MALFORMED: "skip" };
+    const columns = schema.flatMap((_, index) => (prng.below(2) === 0 ? [index] : []));
+    const cuts = [prng.below(200), 200 + prng.below(400)].filter((place) => place < text.length);
+    const all = parseCsv(schema, text, settings);
+    const some = parseCsv(schema, text, settings, { columns, cuts });
+    assert.deepEqual(
+      some.rows,
+      all.rows.map((row) => columns.map((column) => row[column])),
+    );
+    assert.deepEqual(some.skipped, all.skipped);
+  }
 });
 
 test("[SX154] only the columns asked for are read, in their order", () => {

@@ -7,9 +7,6 @@ import type { Schema, TypeName } from "../../../language/core/index.ts";
 import { declareColumn, floatText, narrowText, wideText } from "./generate-numbers.ts";
 import type { CsvInputSettings } from "./settings.ts";
 
-/** Fields up to this length are skipped byte by byte. */
-const shortBytes = 16;
-
 interface CsvField {
   readonly type: TypeName;
   readonly nullable: boolean;
@@ -47,7 +44,7 @@ class CsvText {
   readonly #linesEndWithLf: boolean;
   readonly #fieldLength: number;
   readonly #recordLength: number;
-  readonly #hasWords: boolean;
+  readonly #skipsRuns: boolean;
 
   constructor(fields: readonly CsvField[], settings: CsvInputSettings) {
     this.#fields = fields;
@@ -56,7 +53,7 @@ class CsvText {
     this.#fieldLength = settings.fieldDelimiter.length;
     this.#recordLength = settings.tupleDelimiter.length;
     const isSkipping = this.#read.length < fields.length;
-    this.#hasWords = isSkipping && this.#fieldLength === 1 && this.#recordLength === 1;
+    this.#skipsRuns = isSkipping && this.#fieldLength === 1 && this.#recordLength === 1;
     this.#linesEndWithLf = this.#recordLength === 1 && settings.tupleDelimiter[0] === 10;
     this.#atField = delimiterTest("fd", this.#fieldLength);
     this.#atRecord = delimiterTest("rd", this.#recordLength);
@@ -67,10 +64,10 @@ class CsvText {
 ${constants("fd", "settings.fieldDelimiter", this.#fieldLength)}
 ${constants("rd", "settings.tupleDelimiter", this.#recordLength)}
 const recordBytesMax = settings.recordBytesMax;
+${this.#skipsRuns ? "const skip = skipper?.skip;" : ""}
 ${this.#read.map((field) => declareColumn(field.type, field.column as number)).join("\n")}
-${this.#hasWords ? "const fdWord = Math.imul(fd0, 0x01010101), rdWord = Math.imul(rd0, 0x01010101);" : ""}
 return function parse(b, start, limit, base, final) {
-${this.#hasWords ? "const wordShift = b.byteOffset, wordCount = b.buffer.byteLength >> 2, words = new Int32Array(b.buffer, 0, wordCount);" : ""}
+${this.#skipsRuns ? "const isLoaded = skipper !== undefined && skipper.load(b, start, limit);" : ""}
 fields.base = base;
 fields.final = final;
 let row = rows.rowCount, p = start, c = 0;
@@ -80,7 +77,7 @@ const first = p;
 fields.start = p;
 ${this.#fields.length > 1 ? this.#skipEmptyLine() : ""}
 record: {
-${this.#fields.map((field) => this.#field(field)).join("\n")}
+${this.#runs().join("\n")}
 }
 ${this.#linesEndWithLf ? "p += b[p] === 13 ? 2 : 1;" : `p += ${this.#recordLength};`}
 if (p - first > recordBytesMax) fields.failLength();
@@ -132,6 +129,40 @@ return p;
     return `(${this.#atRecord}${atCr})`;
   }
 
+  /** The fields one by one, but for those in a row that nobody reads. */
+  #runs(): string[] {
+    const texts: string[] = [];
+    for (let from = 0; from < this.#fields.length; ) {
+      let to = from;
+      while (to < this.#fields.length && this.#fields[to]?.column === undefined) to += 1;
+      const run = this.#fields.slice(from, Math.max(to, from + 1));
+      const text = run.map((field) => this.#field(field)).join("\n");
+      texts.push(this.#skipsRuns && isLong(run) && to > from ? this.#skippedRun(run, text) : text);
+      from += run.length;
+    }
+    return texts;
+  }
+
+  /**
+   * Fields in a row that nobody reads are skipped together. Where a quote is among them, or their
+   * number is wrong, they are looked at one by one.
+   */
+  #skippedRun(run: readonly CsvField[], oneByOne: string): string {
+    const first = run[0]?.index;
+    const isLast = run.at(-1)?.last === true;
+    const inner = isLast ? run.length - 1 : run.length;
+    const skipInner = inner > 0 ? `skip(p - start, ${inner}, fd0, rd0) + 1` : "p - start";
+    const skipLast = isLast ? "if (e > 0) e = skip(e, 1, rd0, fd0);" : "";
+    return `run${first}: {
+if (isLoaded) {
+let e = ${skipInner};
+${skipLast}
+if (e > 0) { p = e + start; break run${first}; }
+}
+${oneByOne}
+}`;
+  }
+
   #field(field: CsvField): string {
     return `{ // ${field.index}
 const s = p;
@@ -168,30 +199,7 @@ ${this.#save()}
 p = fields.skip(b, s, limit);
 ${this.#afterCall()}
 } else {
-${this.#skipWords()}
 while (!(${this.#atField}) && !(${this.#atRecord})) c = b[++p];
-}`;
-  }
-
-  /**
-   * A field that nobody reads and that is not short is skipped four bytes at a time. `x - ones` and
-   * not `x` have a common high bit where a byte of `x` is zero, which is where the delimiter was.
-   */
-  #skipWords(): string {
-    if (!this.#hasWords) return "";
-    return `for (const n = p + ${shortBytes}; p < n && c !== fd0 && c !== rd0;) c = b[++p];
-if (c !== fd0 && c !== rd0) {
-while (((p + wordShift) & 3) !== 0 && c !== fd0 && c !== rd0) c = b[++p];
-if (c !== fd0 && c !== rd0) {
-let i = (p + wordShift) >> 2;
-while (i < wordCount) {
-const x = words[i] ^ fdWord, y = words[i] ^ rdWord;
-if (((((x - 0x01010101) & ~x) | ((y - 0x01010101) & ~y)) & 0x80808080) !== 0) break;
-i++;
-}
-p = (i << 2) - wordShift;
-c = b[p];
-}
 }`;
   }
 
@@ -250,6 +258,11 @@ ${whenEmpty}
 }
 }`;
   }
+}
+
+/** Whether a call is worth it: one number is soon skipped byte by byte. */
+function isLong(run: readonly CsvField[]): boolean {
+  return run.length > 1 || run[0]?.type === "VARSIZED";
 }
 
 function constants(name: string, from: string, length: number): string {

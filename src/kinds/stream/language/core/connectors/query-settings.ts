@@ -37,7 +37,7 @@ export const querySettings: readonly SettingDescriptor[] = [
   {
     key: "BUFFER_SIZE",
     type: integer(64, 1_073_741_824),
-    default: 65_536,
+    default: 262_144,
     description:
       "The size of read buffers in bytes, and the largest row without the content of its texts.",
   },
