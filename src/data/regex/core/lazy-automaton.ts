@@ -1,6 +1,6 @@
 /**
- * Tests whether a whole text matches, with one table look-up per character. States are sets of
- * instructions, created on demand.
+ * Tests whether a whole text matches, or whether a match occurs in it, with one table look-up per
+ * character. States are sets of instructions, created on demand.
  *
  * Characters that no instruction distinguishes share a class; a state has one transition per class.
  * When the table exceeds `cellCountMax` it is cleared. Only creating states counts as effort.
@@ -9,11 +9,14 @@
 import { codePointMax, rangesContain } from "./char-ranges.ts";
 import type { Effort } from "./effort.ts";
 import type { Program } from "./program.ts";
+import { characterOf } from "./text-input.ts";
 
 const cellCountMax = 1 << 18;
 const unknown = -1;
 /** The state without a way out. */
 const dead = 0;
+/** Of a search: the state behind a match. */
+const found = 1;
 
 export class LazyAutomaton {
   readonly #program: Program;
@@ -31,6 +34,7 @@ export class LazyAutomaton {
   readonly #reached: Uint32Array;
   #round = 0;
   readonly #effort: Effort;
+  readonly #isSearch: boolean;
 
   static supports({ instructions }: Program): boolean {
     return instructions.every(
@@ -41,8 +45,10 @@ export class LazyAutomaton {
     );
   }
 
-  constructor(program: Program, effort: Effort) {
+  /** A search begins anew at each character. */
+  constructor(program: Program, effort: Effort, isSearch = false) {
     this.#program = program;
+    this.#isSearch = isSearch;
     this.#effort = effort;
     this.#bounds = classBounds(program);
     this.#classCount = this.#bounds.length;
@@ -73,6 +79,28 @@ export class LazyAutomaton {
     return this.#states[state]?.accepts ?? false;
   }
 
+  /** Whether a match occurs in the bytes `start .. end`, which are not empty. For searches. */
+  occursIn(bytes: Uint8Array, start: number, end: number): boolean {
+    const classCount = this.#classCount;
+    const asciiClasses = this.#asciiClasses;
+    let state = this.#start;
+    for (let at = start; at < end && state > found; ) {
+      const byte = bytes[at] as number;
+      let charClass: number;
+      if (byte < 128) {
+        charClass = asciiClasses[byte] as number;
+        at += 1;
+      } else {
+        const character = characterOf(bytes, at, end);
+        charClass = this.#search(character >> 3);
+        at += character & 7;
+      }
+      const next = this.#cells[state * classCount + charClass] as number;
+      state = next === unknown ? this.#advance(state, charClass) : next;
+    }
+    return this.#states[state]?.accepts ?? false;
+  }
+
   /** Clears the table and returns the initial state. */
   #reset(): number {
     this.#cells = new Int32Array(64 * this.#classCount).fill(unknown);
@@ -80,10 +108,11 @@ export class LazyAutomaton {
     this.#stateByKey = new Map();
     this.#memberCount = 0;
     this.#intern([]);
+    if (this.#isSearch) this.#states.push({ members: [], accepts: true });
     this.#round += 1;
     const members: number[] = [];
-    this.#follow(this.#program.start, true, false, members);
-    this.#start = this.#intern(members);
+    const matches = this.#follow(this.#program.start, true, false, members);
+    this.#start = matches && this.#isSearch ? found : this.#intern(members);
     return this.#start;
   }
 
@@ -92,17 +121,24 @@ export class LazyAutomaton {
     const code = this.#bounds[charClass] as number;
     const members: number[] = [];
     this.#round += 1;
+    let matches = false;
     for (const member of this.#states[state]?.members ?? []) {
       const instruction = instructions[member];
       if (instruction?.op === "set" && rangesContain(instruction.ranges, code)) {
-        this.#follow(instruction.next, false, false, members);
+        if (this.#follow(instruction.next, false, false, members)) matches = true;
+      }
+    }
+    if (this.#isSearch) {
+      if (matches || this.#follow(this.#program.start, false, false, members)) {
+        this.#cells[state * this.#classCount + charClass] = found;
+        return found;
       }
     }
     // Sorting and naming the state costs several times what following did.
     this.#effort.spend(4 * members.length, 1);
     const isFull =
       this.#states.length * this.#classCount + this.#memberCount + members.length > cellCountMax;
-    if (!isFull || this.#states.length < 3) {
+    if (!isFull || this.#states.length < (this.#isSearch ? 4 : 3)) {
       const next = this.#intern(members);
       this.#cells[state * this.#classCount + charClass] = next;
       return next;
@@ -142,7 +178,7 @@ export class LazyAutomaton {
 
   /**
    * Adds instructions that wait for a character or the end to `members`. Returns whether the match
-   * is reachable, which is only after the end.
+   * is reachable; where the whole text has to match, that is only after the end.
    */
   #follow(from: number, atBegin: boolean, atEnd: boolean, members: number[]): boolean {
     const { instructions } = this.#program;

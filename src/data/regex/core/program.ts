@@ -1,7 +1,7 @@
 /**
  * A regular expression as instructions for a machine that follows all alternatives at once.
- * Instruction 0 is the match. It follows an assertion of the text's end, because the whole text has
- * to match.
+ * Instruction 0 is the match. It follows an assertion of the text's end where the whole text has to
+ * match.
  */
 import type { CharRanges } from "./char-ranges.ts";
 import type { AssertKind, RegexTree } from "./regex-tree.ts";
@@ -26,6 +26,15 @@ export function compileProgram(tree: RegexTree, groupCount: number): Program {
   const match = emitter.add({ op: "match" });
   const end = emitter.add({ op: "assert", what: "endText", next: match });
   return { start: emitter.emit(tree, end), instructions: emitter.instructions, groupCount };
+}
+
+/** A program that matches a part of the text, and saves its bounds as group 0. */
+export function compileSearchProgram(tree: RegexTree, groupCount: number): Program {
+  const emitter = new Emitter();
+  const match = emitter.add({ op: "match" });
+  const end = emitter.add({ op: "save", slot: 1, next: match });
+  const start = emitter.add({ op: "save", slot: 0, next: emitter.emit(tree, end) });
+  return { start, instructions: emitter.instructions, groupCount };
 }
 
 /** Emits backwards, because an instruction refers to its successor. */

@@ -22,6 +22,7 @@ import {
   type Source,
   spread,
 } from "./source.ts";
+import { TextPattern } from "./text-pattern.ts";
 
 type Call = Extract<Expr, { readonly kind: "call" }>;
 type Make = (source: Source, call: Call, generate: Generate) => Operand;
@@ -108,6 +109,43 @@ const jsonExtract: Make = (source, call, generate) => {
   });
 };
 
+const regexpMatches: Make = (source, call, generate) => {
+  const pattern = constantText(call, 1);
+  if (pattern === undefined) return fixed("false", "true");
+  const text = asText(generate(source, (call.args as [Expr])[0]));
+  return unlessNull(source, text.isNull, "BOOLEAN", () => {
+    const matcher = source.constant(new TextPattern(pattern));
+    return fixed(source.local(`${matcher}.test(${spread(text)})`));
+  });
+};
+
+const regexpExtract: Make = (source, call, generate) => {
+  const pattern = constantText(call, 1);
+  const [arg, , index] = call.args as [Expr, Expr, Expr];
+  const text = asText(generate(source, arg));
+  if (pattern === undefined) return { ...text, isNull: "true" };
+  const group = asFixed(generate(source, index));
+  return unlessNull(source, anyNull(text.isNull, group.isNull), "VARSIZED", () => {
+    const matcher = source.constant(new TextPattern(pattern));
+    const number = toDouble(source, group.value, index.type.name);
+    const found = source.local(`${matcher}.extract(arena, ${spread(text)}, ${number})`);
+    return madeText(source, not(found));
+  });
+};
+
+const regexpReplace: Make = (source, call, generate) => {
+  const pattern = constantText(call, 1);
+  const [arg, , by] = call.args as [Expr, Expr, Expr];
+  const text = asText(generate(source, arg));
+  if (pattern === undefined) return { ...text, isNull: "true" };
+  const replacement = asText(generate(source, by));
+  return unlessNull(source, anyNull(text.isNull, replacement.isNull), "VARSIZED", () => {
+    const matcher = source.constant(new TextPattern(pattern));
+    source.line(`${matcher}.replace(arena, ${spread(text)}, ${spread(replacement)});`);
+    return madeText(source, "false");
+  });
+};
+
 const parseIsoTime: Make = (source, call, generate) => {
   const text = asText(generate(source, (call.args as [Expr])[0]));
   const type = call.type.name;
@@ -175,6 +213,9 @@ export const moreTextFunctions: Partial<Readonly<Record<FunctionName, Make>>> = 
   from_base64: calling("fromBase64", "text"),
   like,
   json_extract: jsonExtract,
+  regexp_matches: regexpMatches,
+  regexp_extract: regexpExtract,
+  regexp_replace: regexpReplace,
   parse_iso_time: parseIsoTime,
   format_iso_time: ofTime("formatTime", "text"),
   year_of: ofTime("yearOfTime", "number"),

@@ -190,6 +190,32 @@ test("[SX115] times from ISO 8601", () => {
   }
 });
 
+test("[SX117] regular expressions find, extract and replace parts of texts", () => {
+  const texts = ["", "a", "order 12-34 of 5-6", "ééa😀a", "aaa", "no match", "x\ny"];
+  const patterns = ["a", "(\\d+)-(\\d+)", "^", "$", "a+|é", "(x)|(y)", ".", "[^a]+$", "\\bo"];
+  const whole = ["<\\0>", "\\2:\\1", "\\\\", "", "\\x$1"];
+  for (const text of [...texts, null]) {
+    for (const pattern of patterns) {
+      run("regexp_matches", "BOOLEAN", text, "VARSIZED", t(pattern));
+      for (const group of ["0", "1", "2", "9"]) {
+        run("regexp_extract", "VARSIZED", text, "VARSIZED", t(pattern), literal(group, "INT64"));
+      }
+      for (const by of whole) {
+        run("regexp_replace", "VARSIZED", text, "VARSIZED", t(pattern), t(by));
+      }
+    }
+  }
+  const replace = (text: string, pattern: string, by: string) =>
+    run("regexp_replace", "VARSIZED", text, "VARSIZED", t(pattern), t(by));
+  assert.equal(replace("order 12-34 of 5-6", "(\\d+)-(\\d+)", "\\2-\\1"), "order 34-12 of 6-5");
+  assert.equal(replace("abc", "x*", "-"), "-a-b-c-");
+  assert.equal(replace("baac", "a*", "-"), "-b-c-");
+  assert.equal(
+    run("regexp_extract", "VARSIZED", "y", "VARSIZED", t("(x)|(y)"), literal("1", "INT64")),
+    null,
+  );
+});
+
 test("[SX116] HASH is that of keys in exchanges, of NULLs, too", () => {
   const prng = createPrng("hash");
   const rows = Array.from({ length: 50 }, () => randomRow(prng, testSchema));

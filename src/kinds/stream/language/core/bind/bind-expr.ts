@@ -9,6 +9,7 @@ import type { AstCall, AstExpr, BinaryOperator } from "../parse/ast.ts";
 import { typeNames } from "../parse/expr-parser.ts";
 import { didYouMean } from "../suggest.ts";
 import { isAggregateName } from "./aggregates.ts";
+import { checkGroup, checkPattern } from "./check-pattern.ts";
 import { balanced, branch, call, castTo, literal, promoted, trueLiteral } from "./exprs.ts";
 import {
   describeKind,
@@ -299,8 +300,12 @@ function applySignature(ast: AstCall, signature: FunctionSignature, args: readon
   checkCount(name, args, signature.args.length - (signature.optional ?? 0), most, position);
   for (const [index, arg] of args.entries()) {
     const kind = signature.args[Math.min(index, signature.args.length - 1)] ?? "any";
-    if (isOfKind(arg, kind)) continue;
     const at = (ast.args[index] as AstExpr).position;
+    if (isOfKind(arg, kind)) {
+      if (kind === "pattern") checkPattern(arg, at);
+      if (kind === "group") checkGroup(args[index - 1] as Expr, arg, at);
+      continue;
+    }
     const message = `argument ${index + 1} of ${name} is ${arg.type.name}, expected ${describeKind(kind)}`;
     throw typeError(2006, message, at);
   }

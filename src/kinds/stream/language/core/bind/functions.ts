@@ -7,7 +7,18 @@ import type { Expr, FunctionName } from "../expr.ts";
 import { call, castTo, literal } from "./exprs.ts";
 import { commonType, isText } from "./promote.ts";
 
-type Kind = "number" | "integer" | "text" | "time" | "any" | "boolean" | "constant text";
+type Kind =
+  | "number"
+  | "integer"
+  | "text"
+  | "time"
+  | "any"
+  | "boolean"
+  | "constant text"
+  /** A regular expression. */
+  | "pattern"
+  /** The number of a group of the pattern before it. */
+  | "group";
 
 export interface FunctionSignature {
   readonly args: readonly Kind[];
@@ -22,11 +33,13 @@ export interface FunctionSignature {
 /** Which arguments each kind takes. */
 export function isOfKind(arg: Expr, kind: Kind): boolean {
   const { name } = arg.type;
-  if (arg.kind === "literal" && arg.value === null) return kind !== "constant text";
+  if (arg.kind === "literal" && arg.value === null)
+    return kind !== "constant text" && kind !== "pattern";
   switch (kind) {
     case "number":
       return isNumeric(name);
     case "integer":
+    case "group":
     case "time":
       return isInteger(name);
     case "text":
@@ -34,6 +47,7 @@ export function isOfKind(arg: Expr, kind: Kind): boolean {
     case "boolean":
       return name === "BOOLEAN";
     case "constant text":
+    case "pattern":
       return arg.kind === "literal" && isText(name);
     case "any":
       return true;
@@ -41,6 +55,8 @@ export function isOfKind(arg: Expr, kind: Kind): boolean {
 }
 
 export function describeKind(kind: Kind): string {
+  if (kind === "group") return "the number of a group";
+  if (kind === "pattern") return "a regular expression as a constant text";
   return kind === "time"
     ? "a time in milliseconds"
     : `a ${kind}`.replace("a a", "a").replace("a i", "an i");
@@ -200,11 +216,12 @@ export const functions: ReadonlyMap<string, FunctionSignature> = new Map<string,
     ["SPLIT_PART", texts("split_part", ["text", "text", "integer"], "VARSIZED")],
     ["TO_BASE64", texts("to_base64", ["text"], "VARSIZED")],
     ["FROM_BASE64", texts("from_base64", ["text"], "VARSIZED")],
-    ["REGEXP_MATCHES", texts("regexp_matches", ["text", "constant text"], "BOOLEAN")],
+    ["REGEXP_MATCHES", texts("regexp_matches", ["text", "pattern"], "BOOLEAN")],
+    ["REGEXP_LIKE", texts("regexp_matches", ["text", "pattern"], "BOOLEAN")],
     [
       "REGEXP_EXTRACT",
       {
-        args: ["text", "constant text", "integer"],
+        args: ["text", "pattern", "group"],
         optional: 1,
         build: ([arg, pattern, group]) =>
           arg &&
@@ -217,7 +234,7 @@ export const functions: ReadonlyMap<string, FunctionSignature> = new Map<string,
           ),
       },
     ],
-    ["REGEXP_REPLACE", texts("regexp_replace", ["text", "constant text", "text"], "VARSIZED")],
+    ["REGEXP_REPLACE", texts("regexp_replace", ["text", "pattern", "text"], "VARSIZED")],
     [
       "JSON_EXTRACT",
       texts("json_extract", ["text", "constant text"], "VARSIZED", { nullable: true }),

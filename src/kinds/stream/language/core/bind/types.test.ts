@@ -104,3 +104,18 @@ for (const [expression, number] of errors) {
     assert.equal(errorOf(() => typeOf(expression)).number, number);
   });
 }
+
+const patterns = [
+  ["REGEXP_MATCHES(name, '(a')", 2010, 29],
+  ["REGEXP_MATCHES(name, '(?=a)')", 2010, 29],
+  ["REGEXP_EXTRACT(name, '(a)', 2)", 2010, 36],
+  ["REGEXP_MATCHES(name, name)", 2006, 29],
+  ["REGEXP_EXTRACT(name, 'a', 'b')", 2006, 34],
+] as const;
+for (const [expression, number, column] of patterns) {
+  test(`[SY16] ${expression} is error ${number} at column ${column}`, () => {
+    const error = errorOf(() => resultOf(`SELECT ${expression} AS x FROM bids`));
+    assert.equal(error.number, number);
+    assert.equal(error.position?.column, column);
+  });
+}

@@ -19,7 +19,8 @@ export function pushFilters(plan: Plan): Plan {
 
 const failing: ReadonlySet<FunctionName> = new Set<FunctionName>([
   ...(["divide", "modulo", "abs", "negate", "text_to_number", "parse_number"] as const),
-  ...(["parse_iso_time", "from_base64", "json_extract", "power", "regexp_extract"] as const),
+  ...(["parse_iso_time", "from_base64", "json_extract", "power"] as const),
+  ...(["regexp_matches", "regexp_extract", "regexp_replace"] as const),
 ]);
 
 /** Whether a condition may throw for some row. */

@@ -55,6 +55,22 @@ export function textFunctionNaively(
       return new TextDecoder().decode(Buffer.from(a, "base64"));
     case "like":
       return new RegExp(`^${likeToRegExp(b)}$`, "su").test(a);
+    case "regexp_matches":
+      return new RegExp(b, "su").test(a);
+    case "regexp_extract":
+      return new RegExp(b, "su").exec(a)?.[Number(values[2])] ?? null;
+    case "regexp_replace": {
+      let behind = -1;
+      return a.replace(new RegExp(b, "gsu"), (...found) => {
+        const [whole, at] = [String(found[0]), Number(found.at(-2))];
+        const isRepeated = whole === "" && at === behind;
+        behind = at + whole.length;
+        if (isRepeated) return "";
+        return c.replace(/\\([0-9\\])/g, (_, which: string) =>
+          which === "\\" ? which : String(found.slice(0, -2)[Number(which)] ?? ""),
+        );
+      });
+    }
     case "json_extract":
       return extracted(a, b);
     case "parse_iso_time": {
