@@ -10,6 +10,7 @@ import { rolldown } from "rolldown";
 import { builtProgram, programCache } from "./built-program.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const sources = join(root, "src/");
 /** Packages with native parts, or so large that few processes load them. */
 const external = [/^@duckdb\/node-bindings/, /^@aws-sdk\//, /^snowflake-sdk$/, /^pg-native$/];
 const siblingCall = /siblingModule\(import\.meta\.url, "\.\/([a-z-]+)"\)/g;
@@ -20,7 +21,7 @@ export async function buildProgram(directory) {
     input: { main: join(root, "src", "cli", "main.ts") },
     platform: "node",
     external,
-    plugins: [threadsBesideMain],
+    plugins: [threadsBesideMain, usedModulesOnly],
     logLevel: "warn",
   });
   await bundle.write({
@@ -71,5 +72,18 @@ const threadsBesideMain = {
       this.emitFile({ type: "chunk", id: thread, fileName: `${name}.mjs` });
       return `new URL("./${name}.mjs", import.meta.url)`;
     });
+  },
+};
+
+/**
+ * A module of ours that uses none of another's exports does not need it: a thread would load the
+ * whole program otherwise, since it reaches rooms through their index. What is imported by name of
+ * file alone (`import "./core/error-codes.ts"`) does something when it is loaded, and stays.
+ */
+const usedModulesOnly = {
+  name: "used-modules-only",
+  transform(code, id) {
+    if (!id.startsWith(sources)) return undefined;
+    return { moduleSideEffects: id.endsWith("/error-codes.ts") || /^import "/m.test(code) };
   },
 };
