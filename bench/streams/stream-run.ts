@@ -18,12 +18,12 @@ export async function runStream(statements: string): Promise<StreamRun> {
   await query.open();
   await query.run();
   const spent = stopwatch();
-  const progress = query.progress;
+  const progress = await query.progress();
   return {
     ...spent,
-    rowsIn: progress?.sources.reduce((sum, { rows }) => sum + rows, 0) ?? 0,
-    rowsOut: progress?.rowsOut ?? 0,
-    lateRows: progress?.lateRows ?? 0,
+    rowsIn: progress.sources.reduce((sum, { rows }) => sum + rows, 0),
+    rowsOut: progress.rowsOut,
+    lateRows: progress.lateRows,
   };
 }
 

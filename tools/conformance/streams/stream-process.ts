@@ -8,6 +8,7 @@ import {
   ExchangeClient,
   FragmentSet,
   type FragmentSetResult,
+  HereHost,
   openExchangePort,
 } from "../../../src/kinds/stream/run/index.ts";
 
@@ -40,16 +41,18 @@ servePeer<StreamProcess, { readonly token: string }>(async ({ token }) => {
       address: () => port.address,
       run: async ({ query, plan, place, addresses, testdata }) => {
         const places = { sourceDir: testdata, sinkDir: testdata, print: () => undefined };
-        const set = new FragmentSet({
-          query,
-          epoch: 1,
-          plan,
-          placeCount: addresses.length,
-          isHere: (other) => other === place,
+        const host = new HereHost({
           hub,
-          sendTo: (other, name) => client.send(addresses[other] ?? "", name),
+          sendTo: (address, name) => client.send(address, name),
           clock: realClock,
           connectors: createLocalConnectors(places),
+        });
+        const set = new FragmentSet({
+          run: { query, epoch: 1 },
+          plan,
+          addresses,
+          here: place,
+          host,
         });
         running.set(query, set);
         try {

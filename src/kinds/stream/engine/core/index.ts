@@ -65,4 +65,4 @@ export type {
   RecordWriter,
 } from "./records.ts";
 export type { ColumnView } from "./tables/column-view.ts";
-export type { HashRows } from "./tables/hash-rows.ts";
+export { type HashRows, keyGroupCount } from "./tables/hash-rows.ts";

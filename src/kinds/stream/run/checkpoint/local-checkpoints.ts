@@ -5,51 +5,57 @@
 import { type ObjectStore, openDirectoryStore } from "../../../../data/lake/index.ts";
 import type { Files } from "../../../../ground/kernel/files.ts";
 import type { CheckpointRecord, Prepared } from "../core/checkpoint-record.ts";
-import { checkManifest, type Manifest } from "../core/manifest.ts";
-import type { RestoredFragment } from "../host/fragment-host.ts";
+import type { CheckpointStore } from "../core/checkpoint-store.ts";
+import {
+  checkManifest,
+  type Manifest,
+  type ManifestFragment,
+  manifestVersion,
+  type StateIdentity,
+} from "../core/manifest.ts";
+import type { EncodedFragment, RestoredFragment } from "../core/stream-host.ts";
 import { createDirectoryRecord } from "./directory-record.ts";
-import type { EncodedFragment } from "./encode-checkpoint.ts";
 import { readCheckpoint } from "./read-checkpoint.ts";
-import { writeCheckpoint } from "./write-checkpoint.ts";
+import { storeState } from "./store-state.ts";
 
-export class LocalCheckpoints {
+export class LocalCheckpoints implements CheckpointStore {
   readonly #directory: string;
-  readonly #planHash: string;
+  readonly #identity: StateIdentity;
   readonly #files: Files;
   readonly #objects: ObjectStore;
   readonly #record: CheckpointRecord;
   #last: Manifest | undefined;
   /** Increases with each run, so that objects of a run that was killed are never taken for ours. */
-  readonly #epoch: number;
+  readonly epoch: number;
 
   private constructor(
     directory: string,
-    planHash: string,
+    identity: StateIdentity,
     files: Files,
     objects: ObjectStore,
     record: CheckpointRecord,
     last: Manifest | undefined,
   ) {
     this.#directory = directory;
-    this.#planHash = planHash;
+    this.#identity = identity;
     this.#files = files;
     this.#objects = objects;
     this.#record = record;
     this.#last = last;
-    this.#epoch = (last?.epoch ?? 0) + 1;
+    this.epoch = (last?.epoch ?? 0) + 1;
   }
 
   /** Throws when the directory has a checkpoint of another query. */
   static async open(
     directory: string,
-    planHash: string,
+    identity: StateIdentity,
     files: Files,
     record: CheckpointRecord = createDirectoryRecord(directory, files),
   ): Promise<LocalCheckpoints> {
     const objects = await openDirectoryStore(directory, files);
     const last = await record.last();
-    if (last !== undefined) checkManifest(last, planHash);
-    const opened = new LocalCheckpoints(directory, planHash, files, objects, record, last);
+    if (last !== undefined) checkManifest(last, identity);
+    const opened = new LocalCheckpoints(directory, identity, files, objects, record, last);
     await opened.#deleteOthers();
     return opened;
   }
@@ -64,33 +70,36 @@ export class LocalCheckpoints {
     return await readCheckpoint(this.#last, this.#objects, this.#files);
   }
 
-  /**
-   * Called when everything that the sinks wrote before is durable, with what they prepared. One at
-   * a time.
-   */
-  async complete(
-    fragments: readonly EncodedFragment[],
-    prepared: Prepared = new Map(),
-  ): Promise<Manifest> {
-    const manifest = await writeCheckpoint({
+  async store(checkpoint: number, state: EncodedFragment): Promise<ManifestFragment> {
+    const { fragment } = state;
+    return await storeState({
       objects: this.#objects,
       files: this.#files,
       stagingDir: this.#directory,
       prefix: "state",
-      planHash: this.#planHash,
-      checkpoint: (this.#last?.checkpoint ?? 0) + 1,
-      epoch: this.#epoch,
-      fragments,
-      previous: this.#last,
+      name: `${fragment}-${checkpoint}-${this.epoch}.state`,
+      state,
+      previous: this.#last?.fragments.find((each) => each.fragment === fragment),
     });
+  }
+
+  async complete(
+    checkpoint: number,
+    fragments: readonly ManifestFragment[],
+    prepared: Prepared,
+  ): Promise<void> {
+    const { epoch } = this;
+    const version = manifestVersion;
+    const manifest: Manifest = { version, ...this.#identity, checkpoint, epoch, fragments };
     await this.#record.complete(manifest, prepared);
     this.#last = manifest;
     await this.#deleteOthers();
-    return manifest;
   }
 
   async #deleteOthers(): Promise<void> {
-    const wanted = new Set(this.#last?.objects.map(({ path }) => path));
+    const wanted = new Set(
+      this.#last?.fragments.flatMap(({ objects }) => objects.map(({ path }) => path)),
+    );
     const others: string[] = [];
     for await (const { path } of this.#objects.list("state/")) {
       if (!wanted.has(path)) others.push(path);

@@ -2,25 +2,27 @@
 import type { ObjectStore } from "../../../../data/lake/index.ts";
 import type { Files } from "../../../../ground/kernel/files.ts";
 import type { Manifest, ManifestFragment } from "../core/manifest.ts";
-import type { RestoredFragment } from "../host/fragment-host.ts";
+import type { RestoredFragment } from "../core/stream-host.ts";
 
 export async function readCheckpoint(
   manifest: Manifest,
   objects: ObjectStore,
   files: Files,
 ): Promise<ReadonlyMap<string, RestoredFragment>> {
-  const contents: Uint8Array[] = [];
-  for (const object of manifest.objects) {
-    const copy = await objects.fetch(object);
-    try {
-      contents.push(await files.read(copy.localPath));
-    } finally {
-      copy.release();
+  const restored = new Map<string, RestoredFragment>();
+  for (const fragment of manifest.fragments) {
+    const contents: Uint8Array[] = [];
+    for (const object of fragment.objects) {
+      const copy = await objects.fetch(object);
+      try {
+        contents.push(await files.read(copy.localPath));
+      } finally {
+        copy.release();
+      }
     }
+    restored.set(fragment.fragment, restore(fragment, contents));
   }
-  return new Map(
-    manifest.fragments.map((fragment) => [fragment.fragment, restore(fragment, contents)]),
-  );
+  return restored;
 }
 
 function restore(
@@ -32,8 +34,9 @@ function restore(
       node,
       combined: BigInt(combined),
       told: BigInt(told),
-      sections: sections.map(({ key, object, offset, length }) => ({
+      sections: sections.map(({ key, generation, object, offset, length }) => ({
         key,
+        generation,
         bytes: contents[object]?.subarray(offset, offset + length) ?? new Uint8Array(0),
       })),
     })),

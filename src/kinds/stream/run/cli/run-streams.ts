@@ -4,7 +4,7 @@ import { formatBytes, formatCount, processTerminal } from "../../../../ground/co
 import { type Clock, repeat } from "../../../../ground/kernel/clock.ts";
 import { realFiles } from "../../../../ground/kernel/node/real-files.ts";
 import { defaultDialect, translateDialectError } from "../../language/core/index.ts";
-import type { FragmentProgress } from "../host/fragment-host.ts";
+import type { QueryProgress } from "../core/progress.ts";
 import { createLocalConnectors } from "../local/local-connectors.ts";
 import { LocalQuery } from "../local/local-query.ts";
 import { planFile } from "../local/plan-file.ts";
@@ -63,9 +63,9 @@ export async function runStreams(
       for (const { query } of running) query.drain();
     };
     interrupted.addEventListener("abort", drain, { once: true });
-    const ticking = repeat(clock, progressMs, () =>
-      report(running, clock.nowMs() - startMs, options),
-    );
+    const ticking = repeat(clock, progressMs, () => {
+      void report(running, clock.nowMs() - startMs, options);
+    });
     try {
       await Promise.all(running.map(({ query }) => query.run()));
     } finally {
@@ -76,9 +76,10 @@ export async function runStreams(
     await Promise.allSettled(running.map(({ query }) => query.close()));
     throw translateDialectError(thrown);
   }
-  report(running, clock.nowMs() - startMs, options);
+  await report(running, clock.nowMs() - startMs, options);
   for (const { name, query } of running) {
-    for (const each of query.malformed) terminal.err(`${name}: malformed record: ${each}\n`);
+    const { malformedTexts } = await query.progress();
+    for (const each of malformedTexts) terminal.err(`${name}: malformed record: ${each}\n`);
   }
   return !interrupted.aborted;
 }
@@ -89,15 +90,14 @@ function written(text: string): Promise<void> | undefined {
   return new Promise((resolve) => process.stdout.once("drain", () => resolve()));
 }
 
-function report(
+async function report(
   running: readonly RunningQuery[],
   elapsedMs: number,
   { json }: StreamRunOptions,
-): void {
+): Promise<void> {
   const terminal = processTerminal();
   for (const { name, query } of running) {
-    const { progress } = query;
-    if (progress === undefined) continue;
+    const progress = await query.progress();
     if (json === true) {
       terminal.err(
         `${JSON.stringify({ query: name, elapsed_ms: Math.round(elapsedMs), ...shown(progress) })}\n`,
@@ -106,7 +106,7 @@ function report(
   }
 }
 
-function shown(progress: FragmentProgress): object {
+function shown(progress: QueryProgress): object {
   const { sources, rowsOut, lateRows, stateBytes, watermark } = progress;
   const sum = (pick: (source: (typeof sources)[number]) => number): number =>
     sources.reduce((total, source) => total + pick(source), 0);
@@ -122,7 +122,7 @@ function shown(progress: FragmentProgress): object {
   };
 }
 
-function sentence(progress: FragmentProgress, elapsedMs: number): string {
+function sentence(progress: QueryProgress, elapsedMs: number): string {
   const rows = progress.sources.reduce((sum, source) => sum + source.rows, 0);
   const malformed = progress.sources.reduce((sum, source) => sum + source.malformed, 0);
   const rate = elapsedMs === 0 ? 0 : Math.round((rows / elapsedMs) * 1_000);

@@ -5,7 +5,7 @@
  */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 
-export const manifestVersion = 1;
+export const manifestVersion = 2;
 
 export interface CheckpointObject {
   readonly path: string;
@@ -16,7 +16,7 @@ export interface CheckpointObject {
 export interface ManifestSection {
   readonly key: string;
   readonly generation: number;
-  /** Its place in `Manifest.objects`. */
+  /** Its place in `ManifestFragment.objects`. */
   readonly object: number;
   readonly offset: number;
   readonly length: number;
@@ -33,28 +33,45 @@ export interface ManifestNode {
 export interface ManifestFragment {
   readonly fragment: string;
   readonly nodes: readonly ManifestNode[];
-  /** By node. */
+  /** Of sources and sinks, by node. */
   readonly positions: Readonly<Record<string, string>>;
+  /** Where its sections lie. */
+  readonly objects: readonly CheckpointObject[];
 }
 
-export interface Manifest {
-  readonly version: number;
-  /** The plan that the state belongs to. */
+/** What state belongs to: other plans, and other ways to spread keys, cannot go on with it. */
+export interface StateIdentity {
   readonly planHash: string;
+  /** How many instances share the keys. */
+  readonly parallelism: number;
+  /** Into how many groups keys are divided before they are given to instances. */
+  readonly keyGroups: number;
+}
+
+export interface Manifest extends StateIdentity {
+  readonly version: number;
   readonly checkpoint: number;
   readonly epoch: number;
-  readonly objects: readonly CheckpointObject[];
   readonly fragments: readonly ManifestFragment[];
 }
 
 /** Throws an error that says what is not as it must be to go on from this checkpoint. */
-export function checkManifest(manifest: Manifest, planHash: string): void {
+export function checkManifest(manifest: Manifest, identity: StateIdentity): void {
   if (manifest.version !== manifestVersion) {
     throw refused(
       `it was written by another version: its format is ${manifest.version}, ours is ${manifestVersion}`,
     );
   }
-  if (manifest.planHash !== planHash) {
+  if (manifest.parallelism !== identity.parallelism) {
+    throw refused(
+      `it was taken with a parallelism of ${manifest.parallelism}, and this run has ${identity.parallelism}`,
+      `Run it with a parallelism of ${manifest.parallelism}, or start without the checkpoint.`,
+    );
+  }
+  if (manifest.keyGroups !== identity.keyGroups) {
+    throw refused(`it has ${manifest.keyGroups} key groups, and there are ${identity.keyGroups}`);
+  }
+  if (manifest.planHash !== identity.planHash) {
     throw refused(
       "it was taken of another query",
       "Start without it, or with the same statements.",

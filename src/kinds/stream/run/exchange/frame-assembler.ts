@@ -41,7 +41,8 @@ export class FrameAssembler {
       if (this.#filled < this.#frame.length) continue;
       const frame = this.#frame;
       this.#frame = undefined;
-      if (frameKindOf(frame) === "end") this.#hasEnded = true;
+      const kind = frameKindOf(frame);
+      if (kind === "end" || kind === "stop") this.#hasEnded = true;
       this.#take(frame);
     }
   }

@@ -26,3 +26,19 @@ test("[SU20] a sender that ended is not waited for", async () => {
   gate.ended();
   assert.deepEqual(taken, [1]);
 });
+
+test("[SU20] sources beside senders: the checkpoint waits for the barriers, if there will be any", async () => {
+  const taken: number[] = [];
+  const gate = new BarrierGate(1, (checkpoint) => taken.push(checkpoint));
+  gate.begin(1);
+  assert.deepEqual(taken, []);
+  await gate.arrived(1);
+  assert.deepEqual(taken, [1]);
+  const wait = gate.arrived(2);
+  gate.begin(2); // The barrier was faster than the word that it is under way.
+  await wait;
+  gate.begin(3);
+  gate.ended();
+  gate.begin(4);
+  assert.deepEqual(taken, [1, 2, 3, 4]);
+});

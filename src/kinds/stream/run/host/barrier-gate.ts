@@ -7,11 +7,19 @@ export class BarrierGate {
   #senders: number;
   #arrived = 0;
   #checkpoint: number | undefined;
+  #taken = 0;
   #met = Promise.withResolvers<void>();
 
   constructor(senders: number, take: (checkpoint: number) => void) {
     this.#senders = senders;
     this.#take = take;
+  }
+
+  /** A checkpoint began at the sources here; without senders it is taken at once. */
+  begin(checkpoint: number): void {
+    if (checkpoint <= this.#taken) return; // The barriers were faster.
+    this.#checkpoint ??= checkpoint;
+    this.#check();
   }
 
   arrived(checkpoint: number): Promise<void> {
@@ -34,6 +42,7 @@ export class BarrierGate {
     const { resolve } = this.#met;
     this.#checkpoint = undefined;
     this.#arrived = 0;
+    this.#taken = checkpoint;
     this.#met = Promise.withResolvers();
     this.#take(checkpoint);
     resolve();

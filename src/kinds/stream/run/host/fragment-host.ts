@@ -2,173 +2,103 @@
  * Runs one fragment on the thread that it is called on: opens its sources and sinks, pumps rows
  * through, and takes checkpoints between two turns. Rules: SU1 to SU9.
  *
- * A fragment ends when its sources have ended and its sinks have everything. When anything fails,
- * everything is closed and the first error is the answer; nothing that was written is taken back,
- * which is the business of whoever starts it again.
+ * A fragment ends when its sources and senders have ended and its sinks have everything. When
+ * anything fails, everything is closed and the first error is the answer; nothing that was written
+ * is taken back, which is the business of whoever starts it again.
  */
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import {
   createOperator,
-  createRecordParser,
   createSender,
   endOfTime,
   Fragment,
   type FragmentEdges,
-  type NodeState,
   type Operator,
-  QueryMemory,
-  type RecordParser,
-  type SavedNodeState,
+  type QueryMemory,
   type StationCounts,
   startOfTime,
 } from "../../engine/core/index.ts";
-import {
-  deadLetterNode,
-  type PlanNode,
-  type QuerySettings,
-  type Schema,
-  type SinkOp,
-  type SourceOp,
-} from "../../language/core/index.ts";
+import type { PlanNode, Schema, SinkOp } from "../../language/core/index.ts";
 import type { Prepared } from "../core/checkpoint-record.ts";
 import type { SinkWriter } from "../core/connector.ts";
 import type { Connectors } from "../core/connectors.ts";
 import type { InEdge, OutEdge } from "../core/edge.ts";
+import type { FragmentProgress } from "../core/progress.ts";
+import type { EncodedFragment, EndedFragment, FragmentSpec } from "../core/stream-host.ts";
 import { BarrierGate } from "./barrier-gate.ts";
-import { deadLetterBatch } from "./dead-letter-batch.ts";
+import { StateEncoder } from "./encode-state.ts";
+import { type FairTurns, Turn } from "./fair-turns.ts";
+import { MalformedRecords, type SourceNode } from "./malformed-records.ts";
 import { ReceiverPump } from "./receiver-pump.ts";
-import { type ParserOptions, SourcePump } from "./source-pump.ts";
+import { SourcePump } from "./source-pump.ts";
 
 export interface FragmentHostOptions {
-  readonly nodes: readonly PlanNode[];
-  readonly settings: QuerySettings;
+  readonly query: string;
+  readonly spec: FragmentSpec;
+  readonly edges: ExchangeEdges;
   readonly connectors: Connectors;
   readonly clock: Clock;
-  /** What a checkpoint says of this fragment, to go on from there. */
-  readonly restored: RestoredFragment | undefined;
-  /** The edges to other fragments, by the exchange's node; absent for a plan in one piece. */
-  readonly exchanges?: FragmentExchanges;
+  readonly turns: FairTurns;
+  readonly memory: QueryMemory;
+  /** Called with the state of a checkpoint when what the sinks wrote until then is durable. */
+  readonly acknowledged: (checkpoint: number, state: EncodedFragment) => void;
 }
 
-export interface FragmentExchanges {
+/** The edges to other fragments, by the exchange's node. */
+export interface ExchangeEdges {
   /** One for each fragment that receives. */
-  out(node: number): readonly OutEdge[];
+  out(exchange: number): readonly OutEdge[];
   /** One for each fragment that sends. */
-  in(node: number): readonly InEdge[];
-  /** The fragment's state when the barriers of a checkpoint have met. */
-  onCheckpoint(checkpoint: number, taken: TakenCheckpoint): void;
-}
-
-export interface TakenCheckpoint {
-  /** To be encoded in the same turn. */
-  readonly state: FragmentCheckpoint;
-  /** Resolves when what the sinks wrote until then is durable, with what they prepared. */
-  readonly durable: Promise<Prepared>;
-}
-
-/** What a checkpoint holds of a fragment: all of it belongs to one moment. */
-export interface FragmentCheckpoint {
-  readonly nodes: readonly NodeState[];
-  /** By node; a source that cannot be replayed and a sink that need not know have none. */
-  readonly positions: ReadonlyMap<number, string>;
-}
-
-export interface RestoredFragment {
-  readonly nodes: readonly SavedNodeState[];
-  readonly positions: ReadonlyMap<number, string>;
-}
-
-export interface SourceProgress {
-  readonly node: number;
-  readonly name: string;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly malformed: number;
-}
-
-export interface FragmentProgress {
-  readonly sources: readonly SourceProgress[];
-  readonly rowsOut: number;
-  readonly lateRows: number;
-  readonly stateBytes: number;
-  /** The least event time that rows to come can have, less one; absent before the first one. */
-  readonly watermark: bigint | undefined;
-}
-
-interface SourceNode extends PlanNode {
-  readonly op: SourceOp;
+  in(exchange: number): readonly InEdge[];
 }
 
 interface SinkNode extends PlanNode {
   readonly op: SinkOp;
 }
 
-/** How many malformed records are kept to be told. */
-const malformedKept = 10;
-
 export class FragmentHost {
   readonly #options: FragmentHostOptions;
-  readonly #memory: QueryMemory;
+  readonly #encoder: StateEncoder;
+  readonly #malformed: MalformedRecords;
   readonly #sinks = new Map<number, SinkWriter>();
-  readonly #pumps = new Map<number, SourcePump>();
+  readonly #sources = new Map<number, SourcePump>();
   readonly #receivers: ReceiverPump[] = [];
   readonly #senders: ReturnType<typeof createSender>[] = [];
   readonly #outEdges: OutEdge[] = [];
-  #gate: BarrierGate | undefined;
-  readonly #malformed = new Map<number, number>();
   readonly #stopped = new AbortController();
+  #gate: BarrierGate | undefined;
   #fragment: Fragment | undefined;
   #isClosed = false;
-  /** Waits of sinks that have no room. */
+  #failure: { readonly thrown: unknown } | undefined;
+  /** Waits of sinks and edges that have no room. */
   #rooms: Promise<void>[] = [];
-
-  /** Records that were left out, the first few of each source, for people. */
-  readonly malformedTexts: string[] = [];
 
   constructor(options: FragmentHostOptions) {
     this.#options = options;
-    this.#memory = new QueryMemory(options.settings.memoryBytesMax);
+    const { fragment, nodes, restored } = options.spec;
+    this.#encoder = new StateEncoder(fragment, restored);
+    this.#malformed = new MalformedRecords(nodes, (sink, batch) =>
+      this.#hold(this.#sinks.get(sink)?.write(batch)),
+    );
   }
 
   /** Opens everything. When it throws, nothing is left open. */
   async open(): Promise<void> {
-    const { nodes, settings, connectors, clock, restored } = this.#options;
+    const { spec, memory } = this.#options;
+    const { nodes, settings, restored } = spec;
     try {
-      for (const node of nodes.filter(isSink)) {
-        const from = restored?.positions.get(node.id);
-        const schema = node.schema;
-        this.#sinks.set(node.id, await connectors.openSink({ op: node.op, schema, from }));
-      }
+      for (const node of nodes.filter(isSink)) await this.#openSink(node);
       const fragment = new Fragment({
         nodes,
         settings,
         edges: this.#edges(),
-        memory: this.#memory,
+        memory,
         createOperator,
       });
-      if (restored !== undefined) fragment.restore(restored.nodes);
       this.#fragment = fragment;
+      if (restored !== undefined) fragment.restore(restored.nodes);
       this.#openReceivers(fragment);
-      for (const node of nodes.filter(isSource)) {
-        const from = restored?.positions.get(node.id);
-        const reader = await connectors.openSource({ op: node.op, settings, clock, from });
-        this.#pumps.set(
-          node.id,
-          new SourcePump({
-            name: node.op.name,
-            reader,
-            input: fragment.input(node.id),
-            createParser:
-              node.op.parser.TYPE === undefined
-                ? undefined
-                : (options) => this.#createParser(node, options),
-            ingestionTime: node.op.ingestionTime,
-            idleTimeoutMs: settings.idleTimeoutMs,
-            clock,
-            room: () => this.#room(),
-          }),
-        );
-      }
+      for (const node of nodes.filter(isSource)) await this.#openSource(node, fragment);
     } catch (thrown) {
       await this.close();
       throw thrown;
@@ -176,35 +106,44 @@ export class FragmentHost {
   }
 
   /**
-   * Resolves when all sources have ended and everything is in the sinks; `beforeEnd` is called when
-   * the last row was given to them.
+   * Resolves when all sources and senders have ended; with `undefined` when it was closed. When it
+   * throws, whoever hosts it tells the cause before it closes the fragment, since others notice.
    */
-  async run(beforeEnd?: () => Promise<void>): Promise<void> {
+  async run(): Promise<EndedFragment | undefined> {
     try {
-      const pumps = [...this.#pumps.values(), ...this.#receivers];
+      const pumps = [...this.#sources.values(), ...this.#receivers];
       await Promise.all(pumps.map((pump) => this.#pump(pump)));
-      if (this.#stopped.signal.aborted) return;
+      if (this.#failure !== undefined) throw this.#failure.thrown;
+      if (this.#isClosed) return undefined;
+      if (pumps.some(({ isSuspended }) => isSuspended)) {
+        for (const sender of this.#senders) sender.tell({ kind: "stop" });
+      }
       for (const sink of this.#sinks.values()) await sink.end();
       for (const edge of this.#outEdges) await edge.flush();
-      await beforeEnd?.();
-    } catch (thrown) {
-      if (!this.#isClosed) throw thrown; // What closing brings about is nobody's error.
-    } finally {
+      const state = this.#encode(undefined);
+      const prepared = await this.#flushSinks();
+      const progress = this.progress();
       await this.close();
+      return { progress, state: { ...state, prepared } };
+    } catch (thrown) {
+      // What closing brings about is nobody's error.
+      if (this.#isClosed && this.#failure === undefined) return undefined;
+      throw this.#failure?.thrown ?? thrown;
     }
   }
 
-  /**
-   * Reads no more; what was read goes through to the sinks, and the fragment ends. With `suspend`
-   * windows stay open, for the checkpoint that is taken before the end.
-   */
-  drain(suspend = false): void {
-    for (const pump of this.#pumps.values()) pump.drain(suspend);
+  /** Reads no more; with `suspend` windows stay open. */
+  drain(suspend: boolean): void {
+    for (const source of this.#sources.values()) source.drain(suspend);
   }
 
   /** Begins a checkpoint at the sources; a fragment that receives waits for the barriers. */
   trigger(checkpoint: number): void {
-    if (this.#receivers.length === 0) this.#take(checkpoint);
+    if (this.#sources.size > 0 && !this.#isClosed) this.#gate?.begin(checkpoint);
+  }
+
+  completed(checkpoint: number): void {
+    this.#encoder.completed(checkpoint);
   }
 
   /** Ends at once: what is under way is dropped. */
@@ -213,61 +152,26 @@ export class FragmentHost {
     this.#stopped.abort();
     for (const edge of [...this.#receivers, ...this.#outEdges]) edge.close();
     await Promise.allSettled([
-      ...[...this.#pumps.values()].map((pump) => pump.close()),
+      ...[...this.#sources.values()].map((source) => source.close()),
       ...[...this.#sinks.values()].map((sink) => sink.close()),
     ]);
   }
 
-  /** The state of this moment. */
-  checkpoint(): TakenCheckpoint {
-    const positions = new Map<number, string>();
-    for (const [node, edge] of [...this.#pumps, ...this.#sinks]) {
-      const position = edge.position();
-      if (position !== undefined) positions.set(node, position);
-    }
-    const nodes = this.#fragment?.snapshot() ?? [];
-    return { state: { nodes, positions }, durable: this.flushSinks() };
-  }
-
-  /** Resolves when what the sinks have now is durable, with what they prepared. */
-  async flushSinks(): Promise<Prepared> {
-    const flushed = [...this.#sinks].map(async ([node, sink]) => {
-      const prepared = sink.prepare === undefined ? await sink.flush() : await sink.prepare();
-      return [node, prepared] as const;
-    });
-    const prepared = new Map<number, string>();
-    for (const [node, text] of await Promise.all(flushed)) {
-      if (text !== undefined) prepared.set(node, text);
-    }
-    return prepared;
-  }
-
-  /** What came over exchanges, and how much of it from other places. */
-  get rowsReceived(): { readonly all: number; readonly remote: number } {
-    const sum = (pumps: readonly ReceiverPump[]): number =>
+  progress(): FragmentProgress {
+    const { spec, memory } = this.#options;
+    const counts = spec.nodes.map((node) => ({ node, counts: this.#counts(node.id) }));
+    const received = (pumps: readonly ReceiverPump[]): number =>
       pumps.reduce((total, pump) => total + pump.rowsReceived, 0);
     return {
-      all: sum(this.#receivers),
-      remote: sum(this.#receivers.filter(({ isRemote }) => isRemote)),
-    };
-  }
-
-  counts(node: number): StationCounts | undefined {
-    return this.#fragment?.counts(node);
-  }
-
-  progress(): FragmentProgress {
-    const { nodes } = this.#options;
-    const counts = nodes.map((node) => ({ node, counts: this.counts(node.id) }));
-    return {
+      fragment: spec.fragment,
       sources: counts.flatMap(({ node, counts: at }) =>
         isSource(node)
           ? {
               node: node.id,
               name: node.op.name,
               rows: at?.rowsIn ?? 0,
-              bytes: this.#pumps.get(node.id)?.bytesRead ?? 0,
-              malformed: this.#malformed.get(node.id) ?? 0,
+              bytes: this.#sources.get(node.id)?.bytesRead ?? 0,
+              malformed: this.#malformed.count(node.id),
             }
           : [],
       ),
@@ -276,17 +180,26 @@ export class FragmentHost {
         0,
       ),
       lateRows: counts.reduce((sum, { counts: at }) => sum + (at?.lateRows ?? 0), 0),
-      stateBytes: this.#memory.totalBytes,
+      stateBytes: memory.totalBytes,
       watermark: this.#watermark(),
+      rowsReceived: {
+        all: received(this.#receivers),
+        remote: received(this.#receivers.filter(({ isRemote }) => isRemote)),
+      },
+      malformedTexts: [...this.#malformed.texts],
     };
+  }
+
+  #counts(node: number): StationCounts | undefined {
+    return this.#fragment?.counts(node);
   }
 
   /** That of the slowest time column. Sources that have ended hold nothing back. */
   #watermark(): bigint | undefined {
     let least = endOfTime;
-    for (const node of this.#options.nodes) {
+    for (const node of this.#options.spec.nodes) {
       if (node.op.kind !== "eventTime") continue;
-      const { watermark } = this.counts(node.id) ?? { watermark: startOfTime };
+      const { watermark } = this.#counts(node.id) ?? { watermark: startOfTime };
       if (watermark < least) least = watermark;
     }
     return least === startOfTime || least === endOfTime ? undefined : least;
@@ -295,33 +208,53 @@ export class FragmentHost {
   async #pump(pump: SourcePump | ReceiverPump): Promise<void> {
     try {
       await pump.run(this.#stopped.signal);
-      if (pump instanceof ReceiverPump) this.#gate?.ended();
+      if (pump instanceof ReceiverPump && !this.#isClosed) this.#gate?.ended();
     } catch (thrown) {
       this.#stopped.abort();
       throw thrown;
     }
   }
 
-  #edges(): FragmentEdges {
-    return {
-      createOutput: (node, input) => this.#outlet(node, input),
-      inputCount: ({ op, id }) =>
-        op.kind === "exchange" ? (this.#options.exchanges?.in(id).length ?? 0) : 1,
-    };
+  async #openSink({ id, op, schema }: SinkNode): Promise<void> {
+    const { connectors, spec } = this.#options;
+    const from = spec.restored?.positions.get(id);
+    this.#sinks.set(id, await connectors.openSink({ op, schema, from }));
+  }
+
+  async #openSource(node: SourceNode, fragment: Fragment): Promise<void> {
+    const { spec, connectors, clock } = this.#options;
+    const { settings } = spec;
+    const from = spec.restored?.positions.get(node.id);
+    const reader = await connectors.openSource({ op: node.op, settings, clock, from });
+    const source = new SourcePump({
+      name: node.op.name,
+      reader,
+      input: fragment.input(node.id),
+      createParser:
+        node.op.parser.TYPE === undefined
+          ? undefined
+          : (options) => this.#malformed.createParser(node, options),
+      ingestionTime: node.op.ingestionTime,
+      idleTimeoutMs: settings.idleTimeoutMs,
+      clock,
+      turn: this.#newTurn(),
+      room: () => this.#room(),
+    });
+    this.#sources.set(node.id, source);
   }
 
   #openReceivers(fragment: Fragment): void {
-    const { nodes, exchanges } = this.#options;
-    if (exchanges === undefined) return;
-    for (const { id, op, inputs, schema } of nodes) {
+    const { spec, edges } = this.#options;
+    for (const { id, op, inputs, schema } of spec.nodes) {
       if (op.kind !== "exchange" || inputs.length > 0) continue;
       const types = schema.map(({ type }) => type.name);
-      for (const [side, edge] of exchanges.in(id).entries()) {
+      for (const [side, edge] of edges.in(id).entries()) {
         this.#receivers.push(
           new ReceiverPump({
             edge,
             types,
             input: fragment.input(id, side),
+            turn: this.#newTurn(),
             aligned: (checkpoint) => this.#gate?.arrived(checkpoint) ?? Promise.resolve(),
             room: () => this.#room(),
           }),
@@ -331,14 +264,69 @@ export class FragmentHost {
     this.#gate = new BarrierGate(this.#receivers.length, (checkpoint) => this.#take(checkpoint));
   }
 
+  #newTurn(): Turn {
+    const { turns, query, clock } = this.#options;
+    return new Turn(turns, query, clock);
+  }
+
+  #edges(): FragmentEdges {
+    return {
+      createOutput: (node, input) => this.#outlet(node, input),
+      inputCount: ({ op, id }) =>
+        op.kind === "exchange" ? (this.#options.spec.in.get(id)?.length ?? 0) : 1,
+    };
+  }
+
+  /** Everything until here is in the checkpoint; what is sent from now on is behind its barrier. */
   #take(checkpoint: number): void {
-    const taken = this.checkpoint();
-    this.#options.exchanges?.onCheckpoint(checkpoint, taken);
+    const state = this.#encode(checkpoint);
     for (const sender of this.#senders) sender.tell({ kind: "barrier", checkpoint });
+    this.#flushSinks().then(
+      (prepared) => {
+        if (!this.#isClosed) this.#options.acknowledged(checkpoint, { ...state, prepared });
+      },
+      (thrown: unknown) => this.#fail(thrown),
+    );
+  }
+
+  /** Ends the pumps; `run` throws then. */
+  #fail(thrown: unknown): void {
+    if (this.#isClosed) return;
+    this.#failure = { thrown };
+    this.#stopped.abort();
+    for (const receiver of this.#receivers) receiver.close();
+    for (const source of this.#sources.values()) void source.close();
+  }
+
+  /** The state of this moment. */
+  #encode(checkpoint: number | undefined): Omit<EncodedFragment, "prepared"> {
+    const { fragment, keepsState } = this.#options.spec;
+    const positions = new Map<number, string>();
+    if (!keepsState) return { fragment, nodes: [], positions };
+    for (const [node, edge] of [...this.#sources, ...this.#sinks]) {
+      const position = edge.position();
+      if (position !== undefined) positions.set(node, position);
+    }
+    return this.#encoder.encode(checkpoint, this.#fragment?.snapshot() ?? [], positions);
+  }
+
+  /** Resolves when what the sinks have now is durable, with what they prepared. */
+  async #flushSinks(): Promise<Prepared> {
+    const { keepsState } = this.#options.spec;
+    const flushed = Array.from(this.#sinks, async ([node, sink]) => {
+      if (sink.prepare !== undefined) return [node, await sink.prepare()] as const;
+      if (keepsState) await sink.flush();
+      return [node, undefined] as const;
+    });
+    const prepared = new Map<number, string>();
+    for (const [node, text] of await Promise.all(flushed)) {
+      if (text !== undefined) prepared.set(node, text);
+    }
+    return prepared;
   }
 
   #sender({ id, op }: PlanNode, input: Schema): Operator {
-    const edges = this.#options.exchanges?.out(id) ?? [];
+    const edges = this.#options.edges.out(id);
     this.#outEdges.push(...edges);
     const keys = op.kind === "exchange" ? op.keys : [];
     const sender = createSender({
@@ -351,10 +339,6 @@ export class FragmentHost {
     return sender;
   }
 
-  #hold(room: Promise<void> | undefined): void {
-    if (room !== undefined) this.#rooms.push(room);
-  }
-
   #outlet(node: PlanNode, input: Schema): Operator {
     if (node.op.kind === "exchange") return this.#sender(node, input);
     return {
@@ -364,38 +348,15 @@ export class FragmentHost {
     };
   }
 
+  #hold(room: Promise<void> | undefined): void {
+    if (room !== undefined) this.#rooms.push(room);
+  }
+
   #room(): Promise<void> | undefined {
     if (this.#rooms.length === 0) return undefined;
     const rooms = this.#rooms;
     this.#rooms = [];
     return Promise.all(rooms).then(() => undefined);
-  }
-
-  #createParser(node: SourceNode, { emit, startsFile, place }: ParserOptions): RecordParser {
-    const add = (count: number): void => {
-      this.#malformed.set(node.id, (this.#malformed.get(node.id) ?? 0) + count);
-    };
-    const parser = startsFile ? node.op.parser : { ...node.op.parser, HEADER: false };
-    const deadLetters = deadLetterNode(this.#options.nodes, node);
-    return createRecordParser(
-      { ...node.op, parser },
-      {
-        emit,
-        malformed: {
-          nulled: add,
-          skipped: (record, offset, reason) => {
-            add(1);
-            const at = place(offset);
-            if (deadLetters !== undefined) {
-              const batch = deadLetterBatch(node.op.name, at, reason, record);
-              this.#hold(this.#sinks.get(deadLetters)?.write(batch));
-            }
-            if (this.malformedTexts.length >= malformedKept) return;
-            this.malformedTexts.push(`${node.op.name}, ${at}: ${reason}`);
-          },
-        },
-      },
-    );
   }
 }
 

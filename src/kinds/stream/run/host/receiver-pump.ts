@@ -7,11 +7,13 @@
 import { decodeFrame, type FragmentInput } from "../../engine/core/index.ts";
 import { DialectError, type TypeName } from "../../language/core/index.ts";
 import type { InEdge } from "../core/edge.ts";
+import type { Turn } from "./fair-turns.ts";
 
 export interface ReceiverPumpParts {
   readonly edge: InEdge;
   readonly types: readonly TypeName[];
   readonly input: FragmentInput;
+  readonly turn: Turn;
   /** Resolves when the checkpoint was taken that this sender's barrier belongs to. */
   readonly aligned: (checkpoint: number) => Promise<void>;
   readonly room: () => Promise<void> | undefined;
@@ -20,6 +22,7 @@ export interface ReceiverPumpParts {
 export class ReceiverPump {
   readonly #parts: ReceiverPumpParts;
   #rowsReceived = 0;
+  #isSuspended = false;
 
   constructor(parts: ReceiverPumpParts) {
     this.#parts = parts;
@@ -33,13 +36,18 @@ export class ReceiverPump {
     return this.#rowsReceived;
   }
 
+  /** Whether the sender stopped without having ended. */
+  get isSuspended(): boolean {
+    return this.#isSuspended;
+  }
+
   close(): void {
     this.#parts.edge.close();
   }
 
-  /** Resolves when the sender has ended. */
+  /** Resolves when the sender has ended or stopped. */
   async run(signal: AbortSignal): Promise<void> {
-    const { edge, types, input, aligned, room } = this.#parts;
+    const { edge, types, input, turn, aligned, room } = this.#parts;
     while (!signal.aborted) {
       const bytes = await edge.receive();
       if (signal.aborted) return;
@@ -59,11 +67,15 @@ export class ReceiverPump {
         case "barrier":
           await aligned(frame.checkpoint);
           break;
+        case "stop":
+          this.#isSuspended = true;
+          return;
         case "end":
           input.end();
           return;
       }
       await room();
+      await turn.giveWay();
     }
   }
 }

@@ -4,7 +4,6 @@
  * each row either in the fragment or behind the source's position (SU2).
  */
 import type { Clock } from "../../../../ground/kernel/clock.ts";
-import { giveWay } from "../../../../ground/kernel/node/give-way.ts";
 import {
   type Batch,
   type FragmentInput,
@@ -13,9 +12,7 @@ import {
 } from "../../engine/core/index.ts";
 import { DialectError } from "../../language/core/index.ts";
 import type { SourceReader } from "../core/connector.ts";
-
-/** How long a source may be busy before others have their turn. */
-const turnMsMax = 10;
+import type { Turn } from "./fair-turns.ts";
 
 /** The errors of records, among those of all that happens to their rows. */
 const recordErrors: readonly number[] = [2004, 3002, 4000];
@@ -31,6 +28,8 @@ export interface SourcePumpParts {
   readonly ingestionTime: boolean;
   readonly idleTimeoutMs: number;
   readonly clock: Clock;
+  /** A source that always has rows never waits, and would leave nobody a turn. */
+  readonly turn: Turn;
   /** Resolves when the sinks have room. */
   readonly room: () => Promise<void> | undefined;
 }
@@ -50,7 +49,6 @@ export class SourcePump {
   #parserBytes = 0;
   #bytesRead = 0;
   #lastRowsAtMs: number;
-  #turnStartMs: number;
   #ingestedAt = 0n;
   #isDraining = false;
   #isSuspended = false;
@@ -58,7 +56,6 @@ export class SourcePump {
   constructor(parts: SourcePumpParts) {
     this.#parts = parts;
     this.#lastRowsAtMs = parts.clock.nowMs();
-    this.#turnStartMs = this.#lastRowsAtMs;
     this.#parser = this.#createParser(parts.reader.startsInside !== true);
   }
 
@@ -66,9 +63,19 @@ export class SourcePump {
     return this.#bytesRead;
   }
 
+  /** Whether it was drained so that a later run goes on. */
+  get isSuspended(): boolean {
+    return this.#isSuspended;
+  }
+
+  /** Bytes of a record that has not ended yet. */
+  get pendingBytes(): number {
+    return this.#parser?.pendingBytes ?? 0;
+  }
+
   /** Where the source goes on after a checkpoint that is taken now. */
   position(): string | undefined {
-    return this.#parts.reader.position(this.#parser?.pendingBytes ?? 0);
+    return this.#parts.reader.position(this.pendingBytes);
   }
 
   close(): Promise<void> {
@@ -87,7 +94,7 @@ export class SourcePump {
 
   /** Resolves when the source has ended or `signal` was aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { reader, input, room } = this.#parts;
+    const { reader, input, turn, room } = this.#parts;
     while (!signal.aborted) {
       const reading = await reader.read();
       if (signal.aborted) return;
@@ -105,19 +112,8 @@ export class SourcePump {
         this.#tellIngestion();
       }
       await room();
-      await this.#giveWay();
+      await turn.giveWay();
     }
-  }
-
-  /**
-   * A source that always has rows never waits, and signals, timers and other queries would: so it
-   * gives way when its turn is over.
-   */
-  async #giveWay(): Promise<void> {
-    const { clock } = this.#parts;
-    if (clock.nowMs() - this.#turnStartMs < turnMsMax) return;
-    await giveWay();
-    this.#turnStartMs = clock.nowMs();
   }
 
   #createParser(startsFile: boolean): RecordParser | undefined {

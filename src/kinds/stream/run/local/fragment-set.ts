@@ -3,25 +3,19 @@
  * processes, which compute the same placement from the same plan. When a fragment fails, those
  * here are closed; the others notice by their edges.
  */
-import type { Clock } from "../../../../ground/kernel/clock.ts";
-import { DialectError, type Plan } from "../../language/core/index.ts";
-import type { Connectors } from "../core/connectors.ts";
-import type { OutEdge } from "../core/edge.ts";
-import type { EdgeHub, EdgeName } from "../exchange/edge-hub.ts";
-import { FragmentHost } from "../host/fragment-host.ts";
-import { type PlacedFragment, placeStages } from "./place-stages.ts";
+import type { Plan } from "../../language/core/index.ts";
+import { type FragmentProgress, sumProgress } from "../core/progress.ts";
+import type { QueryRun, StreamHost } from "../core/stream-host.ts";
+import { causeOf } from "./cause-of.ts";
+import { type PlacedFragment, type PlacedPlan, placeStages, specOf } from "./place-stages.ts";
 
 export interface FragmentSetOptions {
-  readonly query: string;
-  readonly epoch: number;
+  readonly run: QueryRun;
   readonly plan: Plan;
-  readonly placeCount: number;
-  readonly isHere: (place: number) => boolean;
-  readonly hub: EdgeHub;
-  /** An edge to a fragment in another process. */
-  readonly sendTo: (place: number, name: EdgeName) => OutEdge;
-  readonly connectors: Connectors;
-  readonly clock: Clock;
+  /** The exchange ports of all places. */
+  readonly addresses: readonly string[];
+  readonly here: number;
+  readonly host: StreamHost;
 }
 
 export interface FragmentSetResult {
@@ -32,86 +26,60 @@ export interface FragmentSetResult {
 }
 
 export class FragmentSet {
-  readonly #hosts: readonly { readonly placed: PlacedFragment; readonly host: FragmentHost }[];
+  readonly #options: FragmentSetOptions;
+  readonly #placed: PlacedPlan;
+  readonly #fragments: readonly PlacedFragment[];
+  readonly #ended = new Map<string, FragmentProgress>();
+  readonly #failures: unknown[] = [];
+  readonly #over = Promise.withResolvers<void>();
 
   constructor(options: FragmentSetOptions) {
-    const { query, epoch, hub, connectors, clock, isHere } = options;
-    const placed = placeStages(options.plan, options.placeCount);
-    const name = (exchange: number, from: PlacedFragment, to: PlacedFragment): EdgeName => ({
-      query,
-      epoch,
-      exchange,
-      from: from.name,
-      to: to.name,
-    });
-    this.#hosts = placed.fragments
-      .filter(({ place }) => isHere(place))
-      .map((fragment) => ({
-        placed: fragment,
-        host: new FragmentHost({
-          nodes: fragment.stage.nodes,
-          settings: placed.plan.settings,
-          connectors,
-          clock,
-          restored: undefined,
-          exchanges: {
-            out: (exchange) =>
-              placed
-                .receivers(exchange)
-                .map((to) =>
-                  isHere(to.place)
-                    ? hub.send(name(exchange, fragment, to))
-                    : options.sendTo(to.place, name(exchange, fragment, to)),
-                ),
-            in: (exchange) =>
-              placed.senders(exchange).map((from) => ({
-                ...hub.receive(name(exchange, from, fragment)),
-                isRemote: from.place !== fragment.place,
-              })),
-            onCheckpoint: () => undefined,
-          },
-        }),
-      }));
+    this.#options = options;
+    this.#placed = placeStages(options.plan, options.addresses.length);
+    this.#fragments = this.#placed.fragments.filter(({ place }) => place === options.here);
   }
 
   /** Opens and runs all fragments here to their end. */
   async run(): Promise<FragmentSetResult> {
-    try {
-      for (const { host } of this.#hosts) await host.open();
-      await this.#runAll();
-    } finally {
-      await this.close();
-    }
-    const keyed = this.#hosts.filter(({ placed }) => placed.stage.isParallel);
-    return {
-      rowsCrossed: this.#hosts.reduce((sum, { host }) => sum + host.rowsReceived.remote, 0),
-      keyedRows: Object.fromEntries(
-        keyed.map(({ placed, host }) => [placed.name, host.rowsReceived.all]),
-      ),
-    };
-  }
-
-  /** One failure ends all; the others' complaints about it are not the cause. */
-  async #runAll(): Promise<void> {
-    const failures: unknown[] = [];
-    await Promise.all(
-      this.#hosts.map(({ host }) =>
-        host.run().catch(async (thrown: unknown) => {
-          failures.push(thrown);
-          await this.close();
-        }),
-      ),
+    const { run, host, addresses, here } = this.#options;
+    const specs = this.#fragments.map((fragment) =>
+      specOf(this.#placed, fragment, {
+        restored: undefined,
+        keepsState: false,
+        addressOf: (place) => (place === here ? undefined : addresses[place]),
+      }),
     );
-    if (failures.length > 0) throw causeOf(failures);
+    await host.deploy(run, specs, {
+      acknowledged: () => undefined,
+      ended: (fragment, { progress }) => {
+        this.#ended.set(fragment, progress);
+        if (this.#ended.size === specs.length) this.#over.resolve();
+      },
+      failed: (_, error) => {
+        this.#failures.push(error);
+        void this.close();
+      },
+    });
+    host.start(run);
+    if (specs.length === 0) this.#over.resolve();
+    await this.#over.promise;
+    await host.stop(run);
+    if (this.#failures.length > 0) throw causeOf(this.#failures);
+    return this.#result();
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#hosts.map(({ host }) => host.close()));
+    await this.#options.host.stop(this.#options.run);
+    this.#over.resolve();
   }
-}
 
-function causeOf(failures: readonly unknown[]): unknown {
-  const isEffect = (failure: unknown): boolean =>
-    failure instanceof DialectError && failure.number === 4001;
-  return failures.find((failure) => !isEffect(failure)) ?? failures[0];
+  #result(): FragmentSetResult {
+    const keyed = this.#fragments.filter(({ stage }) => stage.isParallel);
+    return {
+      rowsCrossed: sumProgress([...this.#ended.values()]).rowsReceived.remote,
+      keyedRows: Object.fromEntries(
+        keyed.map(({ name }) => [name, this.#ended.get(name)?.rowsReceived.all ?? 0]),
+      ),
+    };
+  }
 }

@@ -37,7 +37,7 @@ test("[SU18] records that cannot be read go to the dead-letter sink, the others 
     ],
   );
   assert.ok(letters.every(({ reason = "" }) => reason.length > 0));
-  assert.equal(queries[0]?.progress?.sources[0]?.malformed, 2);
+  assert.equal((await queries[0]?.progress())?.sources[0]?.malformed, 2);
 });
 
 test("[SU18] late rows go to their sink with how late they are", async () => {
@@ -130,15 +130,15 @@ test("[SU4] a drained query with checkpoints goes on where it was", async () => 
       checkpoints,
       onOpen: ([query]) => {
         // A source that never waits gives way every 10 ms, long before it has read all rows.
-        const look = (): void => {
-          const rows = query?.progress?.sources[0]?.rows ?? 0;
+        const look = async (): Promise<void> => {
+          const rows = (await query?.progress())?.sources[0]?.rows ?? 0;
           if (drainsAtRow !== undefined && rows >= drainsAtRow) query?.drain();
-          else if (drainsAtRow !== undefined) setImmediate(look);
+          else if (drainsAtRow !== undefined) setImmediate(() => void look());
         };
-        look();
+        void look();
       },
     });
-    if ((queries[0]?.progress?.sources[0]?.rows ?? 0) > 0) drains += 1;
+    if (((await queries[0]?.progress())?.sources[0]?.rows ?? 0) > 0) drains += 1;
   }
   assert.ok(drains > 1, `${drains} runs read something`);
   // Within a window, groups come in any order.
@@ -164,5 +164,5 @@ test("[SU14] a source that never waits can be drained, and others have their tur
       },
     },
   );
-  assert.ok((queries[0]?.progress?.sources[0]?.rows ?? 0) > 0);
+  assert.ok(((await queries[0]?.progress())?.sources[0]?.rows ?? 0) > 0);
 });

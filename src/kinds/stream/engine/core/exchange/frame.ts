@@ -1,7 +1,8 @@
 /**
  * What travels between two fragments, as bytes: a frame is a batch, a watermark, or one of the
- * words idle, barrier and end. Frames are for processes of one version of Capstan, which is agreed
- * on when they connect. Little-endian, every array at a multiple of 8 bytes:
+ * words idle, barrier, end (no row will ever come) and stop (none will come in this run). Frames
+ * are for processes of one version of Capstan, which is agreed on when they connect.
+ * Little-endian, every array at a multiple of 8 bytes:
  *
  *   u32 kind, u32 length of the whole frame
  *   rows:       u32 row count, u32 column count; for each column u32 flags (1: has NULLs), u32
@@ -18,9 +19,10 @@ export type Frame =
   | { readonly kind: "watermark"; readonly time: bigint }
   | { readonly kind: "idle" }
   | { readonly kind: "barrier"; readonly checkpoint: number }
-  | { readonly kind: "end" };
+  | { readonly kind: "end" }
+  | { readonly kind: "stop" };
 
-const kinds = ["rows", "watermark", "idle", "barrier", "end"] as const;
+const kinds = ["rows", "watermark", "idle", "barrier", "end", "stop"] as const;
 
 const headBytes = 8;
 

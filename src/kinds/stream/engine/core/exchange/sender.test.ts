@@ -86,3 +86,14 @@ test("[SG16] every receiver is told of time, idleness and the end", () => {
 function byNumber(a: number, b: number): number {
   return a - b;
 }
+
+test("[SG17] nothing is sent behind an end or a stop", () => {
+  for (const last of ["end", "stop"] as const) {
+    const { sender, frames } = sentBy(2, [0]);
+    sender.tell({ kind: last });
+    sender.tell({ kind: "barrier", checkpoint: 3 });
+    sender.tell({ kind: "stop" });
+    const kinds = frames.map((sent) => sent.map(({ kind }) => kind));
+    assert.deepEqual(kinds, [[last], [last]]);
+  }
+});

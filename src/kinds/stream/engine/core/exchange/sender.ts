@@ -34,8 +34,12 @@ export function createSender(options: SenderOptions): Operator & { tell(frame: F
   let hashes = new Int32Array(0);
   let picked: Int32Array[] = [];
   const counts = new Int32Array(receiverCount);
+  let hasEnded = false;
 
   function tell(frame: Frame): void {
+    // Nobody listens behind an end.
+    if (hasEnded) return;
+    hasEnded = frame.kind === "end" || frame.kind === "stop";
     for (const receiver of receivers) send(receiver, encodeFrame(frame));
   }
 

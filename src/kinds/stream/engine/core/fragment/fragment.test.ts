@@ -220,6 +220,22 @@ test("[SG7] a fragment that is restored goes on with the time that was promised"
   assert.deepEqual(log.slice(1), ["union at 110", "out 110"]);
 });
 
+test("[SG7] a fragment that is restored tells those behind its exchanges again what it promised", () => {
+  const exchange: PlanOp = { kind: "exchange", keys: [] };
+  const nodes = nodesOf([source, []], [exchange, [0]], [source, []], [exchange, [2]]);
+  const first = fragmentOf(nodes, []);
+  first.input(0).watermark(100n);
+  first.input(2).end();
+  const states = first.snapshot().map((state) => ({ ...state, sections: [] }));
+  const log: string[] = [];
+  const second = fragmentOf(nodes, log);
+  second.restore(states);
+  assert.deepEqual(log, ["out 100", "out end"]);
+  second.input(0).watermark(100n);
+  second.input(2).end();
+  assert.equal(log.length, 2);
+});
+
 test("[SG8] a fragment counts the rows in and out of every operator", () => {
   const fragment = fragmentOf(twoSources, []);
   fragment.input(0).push({ ...batchOf(1, 2, 3), selection: Int32Array.of(0, 2) });

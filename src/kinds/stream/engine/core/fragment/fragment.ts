@@ -14,6 +14,7 @@ import {
   type OperatorContext,
   type SavedSection,
   type StateSection,
+  startOfTime,
 } from "../operator.ts";
 import { LateCounter } from "./late-counter.ts";
 import type { QueryMemory } from "./query-memory.ts";
@@ -133,12 +134,19 @@ export class Fragment {
     }));
   }
 
-  /** Called once, before the first input. */
+  /**
+   * Called once, before the first input. Other fragments have forgotten what they were told about
+   * time, and are told again; a fragment that had ended tells them so (SG7).
+   */
   restore(states: readonly SavedNodeState[]): void {
     for (const { node, sections, combined, told } of states) {
       const station = this.#station(node);
       station.restoreTime(combined, told);
       if (sections.length > 0) station.operator.restore?.(sections);
+    }
+    for (const { node, operator, watermark } of this.#ordered) {
+      const isSender = node.op.kind === "exchange" && node.inputs.length > 0;
+      if (isSender && watermark > startOfTime) operator.advance?.(watermark);
     }
   }
 
