@@ -3,7 +3,7 @@
  * tables, load tests of the last day, and scrape targets. Rules: AP45, AP46.
  */
 import type { AttentionItem, ReadAttention } from "../../ground/http/index.ts";
-import { type Clock, sleep } from "../../ground/kernel/clock.ts";
+import { type Clock, waitAtMost } from "../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../ground/kernel/errors.ts";
 import { parsePartFact } from "../../ground/kernel/health.ts";
 import type { Logger } from "../../ground/kernel/logger.ts";
@@ -77,10 +77,8 @@ class Source {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
     });
-    const given = new AbortController();
-    const late = sleep(this.#clock, sourceMsMax, given.signal).then(() => undefined);
     try {
-      const found = await Promise.race([this.#reading, late]);
+      const found = await waitAtMost(this.#clock, sourceMsMax, this.#reading);
       if (found === undefined) return this.#unknown(`no answer within ${sourceMsMax / 1_000} s`);
       this.#known = found;
     } catch (thrown) {
@@ -89,8 +87,6 @@ class Source {
       }
       if (thrown.code !== "not_leader") return this.#unknown(thrown.message);
       this.#known = [];
-    } finally {
-      given.abort();
     }
     this.#unknownSinceMs = undefined;
     return this.#known;

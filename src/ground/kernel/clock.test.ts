@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { repeat, sleep, within } from "./clock.ts";
+import { repeat, sleep, waitAtMost, within } from "./clock.ts";
 import { realClock } from "./node/real-clock.ts";
 import { settleMicrotasks, VirtualClock } from "./testing/virtual-clock.ts";
 
@@ -87,4 +87,17 @@ test("the real clock moves forward, fires after the delay, and cancels", async (
   await sleep(realClock, 15);
   assert(realClock.nowMs() - startMs >= 14);
   assert(realClock.wallMs() > 1_600_000_000_000);
+});
+
+test("a wait with an end returns what came in time, or what stands for late", async () => {
+  const clock = new VirtualClock();
+  assert.equal(await waitAtMost(clock, 100, Promise.resolve("done")), "done");
+  await assert.rejects(waitAtMost(clock, 100, Promise.reject(new Error("broken"))), /broken/);
+  assert.equal(clock.pendingCount, 0);
+  const never = Promise.withResolvers<string>();
+  const waited = waitAtMost(clock, 100, never.promise, "late");
+  await clock.advance(100);
+  assert.equal(await waited, "late");
+  never.reject(new Error("nobody waits for this any more"));
+  await settleMicrotasks();
 });

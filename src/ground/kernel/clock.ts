@@ -50,6 +50,25 @@ export function repeat(clock: Clock, everyMs: number, act: () => void): Timer {
   return { cancel: () => timer.cancel() };
 }
 
+/**
+ * Waits for `work`, at most `msMax`, and then returns `late`. The work itself goes on, and what it
+ * rejects with afterwards is ignored.
+ */
+export async function waitAtMost<T, Late = undefined>(
+  clock: Clock,
+  msMax: number,
+  work: Promise<T>,
+  late?: Late,
+): Promise<T | Late> {
+  const patience = Promise.withResolvers<Late>();
+  const timer = clock.after(msMax, () => patience.resolve(late as Late));
+  try {
+    return await Promise.race([work, patience.promise]);
+  } finally {
+    timer.cancel();
+  }
+}
+
 /** Calls `act` with a signal that aborts after `msMax`, or when `signal` does. */
 export async function within<T>(
   clock: Clock,

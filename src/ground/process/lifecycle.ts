@@ -4,7 +4,7 @@
  * leaves Ctrl-C to it. A process that `npm start` started ends with npm (PR11): npm passes signals
  * only to its shell, which ends without passing them on.
  */
-import type { Clock } from "../kernel/clock.ts";
+import { type Clock, waitAtMost } from "../kernel/clock.ts";
 import { messageOf } from "../kernel/errors.ts";
 import type { Logger } from "../kernel/logger.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
@@ -91,27 +91,12 @@ export async function runStopSteps(
 ): Promise<void> {
   for (const step of steps) {
     const startMs = clock.nowMs();
-    const outcome = await withTimeout(step, clock);
+    const ended = step.run().then(() => "done", messageOf);
+    const outcome = await waitAtMost(clock, step.timeoutMs, ended, "timed out");
     const fields = { step: step.name, duration_ms: Math.round(clock.nowMs() - startMs) };
     if (outcome === "done") logger.debug(fields, "shutdown step done");
     else logger.warn({ ...fields, outcome }, "shutdown step did not end well; going on");
   }
-}
-
-async function withTimeout(step: StopStep, clock: Clock): Promise<string> {
-  return await new Promise((resolve) => {
-    const timer = clock.after(step.timeoutMs, () => resolve("timed out"));
-    step.run().then(
-      () => {
-        timer.cancel();
-        resolve("done");
-      },
-      (thrown: unknown) => {
-        timer.cancel();
-        resolve(messageOf(thrown));
-      },
-    );
-  });
 }
 
 /** Logs an unexpected error with its stack and exits; a supervisor restarts the process. */

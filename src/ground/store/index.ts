@@ -17,6 +17,7 @@ export type {
 export { confirmLease } from "./lease/confirm-lease.ts";
 export { LeaseKeeper } from "./lease/lease-keeper.ts";
 export { readLease } from "./lease/read-lease.ts";
+export { StepDown } from "./lease/step-down.ts";
 export { readMigrations } from "./setup/migrations.ts";
 export {
   openStore,

@@ -4,9 +4,8 @@
  */
 import { type ChildProcess, type Serializable, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { Clock } from "../../kernel/clock.ts";
+import { type Clock, waitAtMost } from "../../kernel/clock.ts";
 import type { CommandLine } from "./bounded-command.ts";
-import { within } from "./peer.ts";
 
 export interface ProcessOptions {
   /** This process's environment when absent. */
@@ -94,7 +93,8 @@ export class OwnProcess {
   /** Asks it to end, and kills it after `graceMs`. Resolves when it is gone. */
   async stop(clock: Clock, graceMs: number): Promise<"ended" | "killed"> {
     this.kill("SIGTERM");
-    if (await within(this.ended, clock, graceMs)) return "ended";
+    const isOver = this.ended.then(() => true);
+    if (await waitAtMost(clock, graceMs, isOver, false)) return "ended";
     this.kill("SIGKILL");
     await this.ended;
     return "killed";

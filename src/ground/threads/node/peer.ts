@@ -2,7 +2,7 @@
  * A thread or child process, as its owner sees it: sends it requests and notes, stops it, and
  * notices its end (TK4, TK5). The owner decides whether to replace it.
  */
-import { type Clock, sleep } from "../../kernel/clock.ts";
+import { type Clock, waitAtMost } from "../../kernel/clock.ts";
 import { OperatingError } from "../../kernel/errors.ts";
 import { Conversation } from "../core/conversation.ts";
 import { decodeError, type ErrorRules } from "../core/error-codec.ts";
@@ -163,7 +163,7 @@ export class Peer<Far extends Side, Near extends Side = Silent> implements Asked
     this.#isEnding = true;
     if (pending === "fail") this.#conversation.end(reason);
     if (!this.#isGone) this.#link.send({ kind: "stop" }, []);
-    const hasEnded = await within(this.exited, this.#options.clock, graceMs);
+    const hasEnded = await this.#exitsWithin(graceMs);
     this.#conversation.end(reason);
     if (hasEnded) return "ended";
     await this.kill(reason);
@@ -182,25 +182,17 @@ export class Peer<Far extends Side, Near extends Side = Silent> implements Asked
     }
     if (this.#isGone) return;
     this.#link.kill();
-    if (!(await within(this.exited, this.#options.clock, killMsMax))) this.#link.keepAlive(false);
+    if (!(await this.#exitsWithin(killMsMax))) this.#link.keepAlive(false);
+  }
+
+  #exitsWithin(msMax: number): Promise<boolean> {
+    const exited = this.exited.then(() => true);
+    return waitAtMost(this.#options.clock, msMax, exited, false);
   }
 
   #keepAlive(): void {
     if (this.#options.keepsAlive === "asked") this.#link.keepAlive(this.pendingCount > 0);
   }
-}
-
-/** Whether `exited` resolves in time. */
-export async function within(
-  exited: Promise<unknown>,
-  clock: Clock,
-  graceMs: number,
-): Promise<boolean> {
-  const patience = new AbortController();
-  const late = sleep(clock, graceMs, patience.signal).then(() => false);
-  const inTime = await Promise.race([exited.then(() => true), late]);
-  patience.abort();
-  return inTime;
 }
 
 function closed(): OperatingError {

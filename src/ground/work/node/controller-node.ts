@@ -19,13 +19,13 @@ import {
   type WorkerRegistration,
   type WorkerRow,
 } from "../../cluster/index.ts";
-import { type Clock, sleep, type Timer } from "../../kernel/clock.ts";
+import { type Clock, sleep, waitAtMost } from "../../kernel/clock.ts";
 import { assert, OperatingError } from "../../kernel/errors.ts";
 import type { Health } from "../../kernel/health.ts";
 import type { ControllerId, LeaseEpoch, WorkerId } from "../../kernel/ids.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
-import { type LeaseGrant, LeaseKeeper, type Store } from "../../store/index.ts";
+import { type LeaseGrant, LeaseKeeper, StepDown, type Store } from "../../store/index.ts";
 import {
   type ApiQueryObserver,
   type ApiWorkLimits,
@@ -82,8 +82,6 @@ export interface ControllerNodeOptions {
 
 /** The limit of each stop step once queries have drained. */
 const stopStepMsMax = 2_000;
-/** How often a lease that cannot be renewed is checked. */
-const standsMs = 1_000;
 const noLease = 0 as LeaseEpoch;
 
 export class ControllerNode {
@@ -98,7 +96,7 @@ export class ControllerNode {
   readonly #store: Store | undefined;
   /** The epoch of the last grant, also after its loss: workers refuse it after a newer one. */
   #leaseEpoch: LeaseEpoch = noLease;
-  #stepDown: Timer | undefined;
+  readonly #stepDown: StepDown;
   #stopping: Promise<void> | undefined;
   #unsubscribe: () => void = () => undefined;
 
@@ -106,6 +104,12 @@ export class ControllerNode {
     const { clock, prng, logger, store } = options;
     this.#options = options;
     this.#store = store;
+    this.#stepDown = new StepDown({
+      clock,
+      stepDownMs: options.stepDownMs,
+      standsAsOurs: () => this.lease?.standsAsOurs() === true, // C5
+      onStepDown: () => this.#steppedDown(),
+    });
     this.role = options.role;
     this.#discovery = options.discovery ?? discoveryOf(options);
     const parts: ControllerParts = {
@@ -224,12 +228,9 @@ export class ControllerNode {
   }
 
   #leaseChanged(grant: LeaseGrant | undefined): void {
-    const { clock, stepDownMs = 10_000 } = this.#options;
-    this.#stepDown?.cancel();
-    this.#stepDown = undefined;
-    if (grant === undefined) {
-      this.#stepDown = clock.after(stepDownMs, () => this.#steppedDown());
-    } else if (grant.epoch !== this.#leaseEpoch) {
+    if (grant === undefined) this.#stepDown.lost();
+    else this.#stepDown.cancel();
+    if (grant !== undefined && grant.epoch !== this.#leaseEpoch) {
       this.#leaseEpoch = grant.epoch;
       // C3: membership sets them again once it has taken over.
       this.pool.setTargets([]);
@@ -240,16 +241,11 @@ export class ControllerNode {
   /** C5 */
   #leaseStands(epoch: LeaseEpoch): void {
     this.#leaseEpoch = epoch;
-    this.#stepDown?.cancel();
-    this.#stepDown = this.#options.clock.after(standsMs, () => this.#steppedDown());
+    this.#stepDown.stands();
     this.membership?.leaseChanged();
   }
 
   #steppedDown(): void {
-    if (this.lease?.standsAsOurs() === true) {
-      this.#stepDown = this.#options.clock.after(standsMs, () => this.#steppedDown()); // C5
-      return;
-    }
     this.#options.logger.warn({}, "the lease is lost: stepping down");
     this.pool.setTargets([]);
     for (const query of this.manager.list()) {
@@ -265,20 +261,17 @@ export class ControllerNode {
     while (this.manager.counts().running > 0 && clock.nowMs() < untilMs) await sleep(clock, 50);
     this.manager.close();
     this.#discovery.stop();
-    this.#stepDown?.cancel();
-    await this.#within(stopStepMsMax, this.membership?.stop());
+    this.#stepDown.cancel();
+    await this.#stopWithin(this.membership);
     this.pool.close();
     // Last, so that a process that released the lease writes and commands nothing.
     this.#unsubscribe();
-    await this.#within(stopStepMsMax, this.lease?.stop());
+    await this.#stopWithin(this.lease);
   }
 
   /** A store that does not answer must not delay the end of the process. */
-  async #within(msMax: number, step: Promise<void> | undefined): Promise<void> {
-    if (step === undefined) return;
-    const timeout = new AbortController();
-    await Promise.race([step, sleep(this.#options.clock, msMax, timeout.signal)]);
-    timeout.abort();
+  async #stopWithin(part: { stop(): Promise<void> } | undefined): Promise<void> {
+    if (part !== undefined) await waitAtMost(this.#options.clock, stopStepMsMax, part.stop());
   }
 }
 

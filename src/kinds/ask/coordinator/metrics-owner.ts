@@ -10,12 +10,12 @@
  * closed and started again. Any other failure ends the process.
  */
 
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import type { Clock } from "../../../ground/kernel/clock.ts";
 import { messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { HealthReporter } from "../../../ground/kernel/health.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
 import { KeyedQueue } from "../../../ground/reconcile/index.ts";
-import type { LeaseGrant } from "../../../ground/store/index.ts";
+import { type LeaseGrant, StepDown } from "../../../ground/store/index.ts";
 import type { IngestService } from "../metrics/index.ts";
 
 /** A running head, and what belongs to it. */
@@ -36,9 +36,6 @@ export interface MetricsOwnerOptions {
   readonly standsAsOurs?: () => boolean;
 }
 
-const stepDownMsDefault = 10_000;
-/** How often a lease that cannot be renewed is checked. */
-const standsMs = 1_000;
 /** How long the end of the process waits for a start in progress. */
 const startMsMax = 60_000;
 
@@ -51,7 +48,7 @@ export class MetricsOwner {
   #wanted: LeaseGrant | undefined;
   #owned: { readonly head: OwnedMetrics; readonly epoch: number; isBroken: boolean } | undefined;
   #trouble: OperatingError | undefined;
-  #stepDown: Timer | undefined;
+  readonly #stepDown: StepDown;
   #isStopped = false;
 
   constructor(options: MetricsOwnerOptions) {
@@ -60,6 +57,12 @@ export class MetricsOwner {
     this.failure = promise;
     this.#fail = resolve;
     const { clock, logger } = options;
+    this.#stepDown = new StepDown({
+      clock,
+      stepDownMs: options.stepDownMs,
+      standsAsOurs: () => options.standsAsOurs?.() === true,
+      onStepDown: () => this.#want(undefined),
+    });
     this.#queue = new KeyedQueue({
       clock,
       logger,
@@ -86,24 +89,18 @@ export class MetricsOwner {
 
   /** Called on every change of the lease. */
   leaseChanged(grant: LeaseGrant | undefined): void {
-    const { clock, stepDownMs = stepDownMsDefault } = this.#options;
-    this.#stepDown?.cancel();
-    this.#stepDown = undefined;
-    if (grant !== undefined) this.#want(grant);
-    else this.#stepDown = clock.after(stepDownMs, () => this.#steppedDown());
-  }
-
-  /** Keeps the head while the lease is still ours and only cannot be renewed. */
-  #steppedDown(): void {
-    const { clock, standsAsOurs } = this.#options;
-    if (standsAsOurs?.() !== true) this.#want(undefined);
-    else this.#stepDown = clock.after(standsMs, () => this.#steppedDown());
+    if (grant === undefined) {
+      this.#stepDown.lost();
+      return;
+    }
+    this.#stepDown.cancel();
+    this.#want(grant);
   }
 
   /** Closes the head and starts no other. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#stepDown?.cancel();
+    this.#stepDown.cancel();
     this.#wanted = undefined;
     await this.#queue.stop();
     await this.#close();

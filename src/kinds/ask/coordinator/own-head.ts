@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import type { CoordinatorContext } from "../../../data/parts/index.ts";
-import { type Clock, sleep, type Timer } from "../../../ground/kernel/clock.ts";
+import { type Clock, type Timer, waitAtMost } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { HealthReporter } from "../../../ground/kernel/health.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
@@ -145,20 +145,13 @@ function logLeaseOf({ node, store, clock }: CoordinatorContext, grant: LeaseGran
     async confirm() {
       const validForMs = node.lease?.remainingMs(grant) ?? 0;
       if (validForMs > 0) return { validForMs };
-      const patience = new AbortController();
-      const silence = sleep(clock, confirmMsMax, patience.signal).then(() => {
-        if (patience.signal.aborted) return;
-        const message = "the store does not confirm this coordinator's lease";
-        throw new OperatingError("store_unavailable", "backoff", message, {
-          hint: "Nothing is acknowledged meanwhile; send it again.",
-        });
+      const confirmed = confirmLease(store, grant).then(() => ({ validForMs: 0 }));
+      const answer = await waitAtMost(clock, confirmMsMax, confirmed);
+      if (answer !== undefined) return answer;
+      const message = "the store does not confirm this coordinator's lease";
+      throw new OperatingError("store_unavailable", "backoff", message, {
+        hint: "Nothing is acknowledged meanwhile; send it again.",
       });
-      try {
-        await Promise.race([confirmLease(store, grant), silence]);
-      } finally {
-        patience.abort();
-      }
-      return { validForMs: 0 };
     },
   };
 }

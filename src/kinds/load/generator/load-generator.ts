@@ -3,7 +3,7 @@
  * has ended, and think time is over. Open loop: operations are due by a schedule and begin on the
  * first slot that is free. Rules: GE1 to GE9.
  */
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import { type Clock, type Timer, waitAtMost } from "../../../ground/kernel/clock.ts";
 import type { Prng } from "../../../ground/kernel/prng.ts";
 import type { WakeTimer } from "../../../ground/kernel/wake-timer.ts";
 import { Arrivals } from "../core/arrivals.ts";
@@ -198,9 +198,7 @@ export class LoadGenerator {
     if (this.#inFlight > 0) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#drained = resolve;
-      const timer = this.#options.clock.after(timeoutMs, resolve);
-      await promise;
-      timer.cancel();
+      await waitAtMost(this.#options.clock, timeoutMs, promise);
     }
     this.#silence.drained();
     await this.close();

@@ -10,7 +10,7 @@ import {
   ResultReturnType,
   StatementType,
 } from "@duckdb/node-api";
-import { type Clock, sleep } from "../../../../ground/kernel/clock.ts";
+import { type Clock, waitAtMost } from "../../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { refusedTargetSql, targetSqlProblem } from "../../core/check-target-sql.ts";
 import type {
@@ -98,7 +98,7 @@ export class DuckdbSession implements DriverSession<DuckdbPlan> {
     // What has not begun yet does not hear the interrupt: again.
     while (!isOver) {
       this.#connection.interrupt();
-      await Promise.race([over, sleep(this.#clock, interruptEveryMs)]);
+      await waitAtMost(this.#clock, interruptEveryMs, over);
     }
     this.#connection.closeSync();
   }
