@@ -82,7 +82,7 @@ export async function openController(
 type Base = Omit<ControllerContext, "engine" | "node" | "leadership">;
 
 async function watchData(
-  { health, clock, metrics, dataDir }: ProcessContext,
+  { health, clock, logger, metrics, dataDir }: ProcessContext,
   options: ControllerOptions,
   places: LakePlaces,
 ) {
@@ -90,7 +90,8 @@ async function watchData(
   const condition = new DataCondition(health.part("stored_data"), { clock, verifiesHere });
   if (verifiesHere) condition.show(metrics);
   const watched = watchedPlaces(options, dataDir, places);
-  return { condition, directories: await watchDirectories({ places: watched, health, clock }) };
+  const directories = await watchDirectories({ places: watched, health, clock, logger });
+  return { condition, directories };
 }
 
 /** Undefined for a query-api that finds its workers without a store. */

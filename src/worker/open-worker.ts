@@ -97,7 +97,7 @@ async function openFiles(
   places: LakePlaces,
 ) {
   const own = { part: "data_dir", name: "the worker's directory", path: ownDir };
-  const directories = await watchDirectories({ places: [own], health, clock });
+  const directories = await watchDirectories({ places: [own], health, clock, logger });
   const capacityBytes = options.diskLimit ?? diskBytesDefault;
   const artifactFloorBytes = Math.floor(capacityBytes / 2);
   const budget = new DiskBudget({ capacityBytes, artifactFloorBytes, ...defaultDiskRatios });

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { HealthBoard } from "../kernel/health.ts";
 import { realClock } from "../kernel/node/real-clock.ts";
 import { until } from "../kernel/testing/eventually.ts";
+import { recordingLogger } from "../kernel/testing/recording-logger.ts";
 import { watchDirectories } from "./watch-directories.ts";
 
 test("[PR13] a directory or a file that is gone, or is another one, makes the process not ready until it is back", async (t) => {
@@ -23,6 +24,7 @@ test("[PR13] a directory or a file that is gone, or is another one, makes the pr
     ],
     health,
     clock: realClock,
+    logger: recordingLogger([]),
     everyMs: 5,
   });
   t.after(() => watch.close());

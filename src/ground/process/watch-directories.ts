@@ -5,9 +5,11 @@
  * reason (the disk does not answer) counts as failed too.
  */
 import { stat } from "node:fs/promises";
-import type { Clock, Timer } from "../kernel/clock.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { messageOf, OperatingError } from "../kernel/errors.ts";
 import type { Health, HealthReporter } from "../kernel/health.ts";
+import type { Logger } from "../kernel/logger.ts";
+import { Loop } from "../reconcile/index.ts";
 
 export interface WatchedPlace {
   /** The name of the part: `data_dir`, `metrics_dir`. */
@@ -37,9 +39,10 @@ export async function watchDirectories(options: {
   readonly places: readonly WatchedPlace[];
   readonly health: Health;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly everyMs?: number;
 }): Promise<DirectoryWatch> {
-  const { places, health, clock, everyMs = everyMsDefault } = options;
+  const { places, health, clock, logger, everyMs = everyMsDefault } = options;
   const known = new Map<WatchedPlace, Known>();
   const look = async (): Promise<void> => {
     for (const place of places) {
@@ -52,17 +55,9 @@ export async function watchDirectories(options: {
       }
     }
   };
-  let timer: Timer | undefined;
-  let isClosed = false;
-  const again = (): void => {
-    timer = clock.after(everyMs, () => {
-      void look().then(() => {
-        if (!isClosed) again();
-      });
-    });
-  };
   await look();
-  again();
+  const looks = new Loop({ clock, logger, turn: look, everyMs, firstMs: everyMs });
+  looks.start();
   return {
     async require() {
       await look();
@@ -74,8 +69,7 @@ export async function watchDirectories(options: {
       }
     },
     close() {
-      isClosed = true;
-      timer?.cancel();
+      void looks.stop();
     },
   };
 }

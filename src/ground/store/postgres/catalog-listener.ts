@@ -5,11 +5,10 @@
  */
 
 import pg from "pg";
-import { backoffMs } from "../../kernel/backoff.ts";
-import { type Clock, sleep } from "../../kernel/clock.ts";
-import { messageOf } from "../../kernel/errors.ts";
+import { type Clock, sleep, waitAtMost } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
+import { Loop } from "../../reconcile/index.ts";
 import type { PokeList } from "../catalog/poke-list.ts";
 import { catalogChannel } from "./postgres-store.ts";
 
@@ -19,12 +18,8 @@ const askMs = 10_000;
 export class CatalogListener {
   readonly #config: pg.ClientConfig;
   readonly #clock: Clock;
-  readonly #prng: Prng;
-  readonly #logger: Logger;
   readonly #pokes: PokeList;
-  readonly #stop = new AbortController();
-  #failures = 0;
-  #running: Promise<void> | undefined;
+  readonly #attempts: Loop;
 
   constructor(parts: {
     readonly config: pg.ClientConfig;
@@ -35,54 +30,46 @@ export class CatalogListener {
   }) {
     this.#config = parts.config;
     this.#clock = parts.clock;
-    this.#prng = parts.prng;
-    this.#logger = parts.logger;
     this.#pokes = parts.pokes;
+    const { clock, prng, logger } = parts;
+    this.#attempts = new Loop({
+      clock,
+      prng,
+      logger,
+      turn: (signal) => this.#listen(signal).finally(() => this.#pokes.poke()),
+      everyMs: pause.minMs,
+      backoff: pause,
+      trouble: "not listening to the store; trying again",
+    });
   }
 
   start(): void {
-    this.#running ??= this.#run();
+    this.#attempts.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#attempts.stop();
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      try {
-        await this.#listen();
-      } catch (error) {
-        this.#logger.warn({ error: messageOf(error) }, "not listening to the store; trying again");
-      }
-      this.#pokes.poke();
-      this.#failures += 1;
-      await sleep(this.#clock, backoffMs(pause, this.#failures, this.#prng.next()), signal);
-    }
-  }
-
-  /** Listens until the connection is lost or `stop()` is called. */
-  async #listen(): Promise<void> {
+  /** Listens until the connection is lost or the signal aborts. Throws what kept it from it. */
+  async #listen(signal: AbortSignal): Promise<void> {
     const client = new pg.Client(this.#config);
     const over = new AbortController();
     const end = (): void => over.abort();
     client.on("error", end);
     client.on("end", end);
     client.on("notification", () => this.#pokes.poke());
-    this.#stop.signal.addEventListener("abort", end, { once: true });
+    signal.addEventListener("abort", end, { once: true });
     try {
       await unless(over.signal, () => client.connect());
       await unless(over.signal, () => client.query(`LISTEN ${catalogChannel}`));
-      this.#failures = 0;
       this.#pokes.poke();
       while (!over.signal.aborted) {
         await sleep(this.#clock, askMs, over.signal);
         await unless(over.signal, () => client.query("SELECT 1"));
       }
     } finally {
-      this.#stop.signal.removeEventListener("abort", end);
+      signal.removeEventListener("abort", end);
       await endClient(client, this.#clock);
     }
   }
@@ -103,10 +90,6 @@ const endMsMax = 1_000;
 
 /** Ends a connection, waiting at most one second for a server that does not answer. */
 export async function endClient(client: { end(): Promise<void> }, clock: Clock): Promise<void> {
-  const waited = new AbortController();
-  const ended = client.end().then(
-    () => waited.abort(),
-    () => waited.abort(), // The connection was already gone.
-  );
-  await Promise.race([ended, sleep(clock, endMsMax, waited.signal)]);
+  const ended = client.end().catch(() => undefined); // The connection was already gone.
+  await waitAtMost(clock, endMsMax, ended);
 }

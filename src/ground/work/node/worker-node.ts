@@ -5,12 +5,12 @@
  */
 
 import { type SessionTiming, WorkerEndpoint } from "../../cluster/index.ts";
-import { type Backoff, backoffMs } from "../../kernel/backoff.ts";
-import { type Clock, sleep } from "../../kernel/clock.ts";
-import { messageOf } from "../../kernel/errors.ts";
+import type { Backoff } from "../../kernel/backoff.ts";
+import { type Clock, waitAtMost } from "../../kernel/clock.ts";
 import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Prng } from "../../kernel/prng.ts";
+import { Loop } from "../../reconcile/index.ts";
 import {
   type ArtifactSpool,
   type Executor,
@@ -58,8 +58,7 @@ export class WorkerNode {
   readonly endpoint: WorkerEndpoint;
   readonly manager: WorkerWorkManager;
   readonly #options: WorkerNodeOptions;
-  readonly #stopped = new AbortController();
-  #registering: Promise<void> | undefined;
+  #registration: Loop | undefined;
   #registered = false;
   #ownDrain = false;
   #askedDrain = false;
@@ -110,31 +109,25 @@ export class WorkerNode {
   /** Call it once the control and data servers listen. */
   start(): void {
     const { register } = this.#options;
-    if (register !== undefined) this.#registering = this.#keepRegistered(register);
+    if (register === undefined) return;
+    this.#registration = this.#registrationBy(register);
+    this.#registration.start();
   }
 
   /** N2. Returns true when all accepted work has ended and was fetched. Call `stop` next. */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#ownDrain = true;
     this.#admit();
-    const timeout = new AbortController();
     const idle = this.manager.whenIdle().then(() => true);
-    const late = sleep(this.#options.clock, timeoutMs, timeout.signal).then(() => false);
-    const finished = await Promise.race([idle, late]);
-    timeout.abort();
-    return finished;
+    return await waitAtMost(this.#options.clock, timeoutMs, idle, false);
   }
 
   /** N3. */
   async stop(): Promise<void> {
-    this.#stopped.abort();
+    const stopped = this.#registration?.stop();
     this.endpoint.close("shutting down");
     this.manager.close();
-    if (this.#registering === undefined) return;
-    const timeout = new AbortController();
-    const late = sleep(this.#options.clock, stopMsMax, timeout.signal);
-    await Promise.race([this.#registering, late]);
-    timeout.abort();
+    await stopped;
   }
 
   /** N5: whether it neither drains nor is blocked. */
@@ -153,37 +146,29 @@ export class WorkerNode {
     this.manager.setDraining(!this.takesWork);
   }
 
-  async #keepRegistered(register: () => Promise<void>): Promise<void> {
-    const { clock, prng, reregisterMs = 15_000 } = this.#options;
-    const { signal } = this.#stopped;
+  /** Registers at the start, and again after `reregisterMs` without a coordinator. */
+  #registrationBy(register: () => Promise<void>): Loop {
+    const { clock, prng, logger, reregisterMs = 15_000 } = this.#options;
     let coordinatorSeenMs = clock.nowMs();
-    while (!signal.aborted) {
-      if (!this.#registered || clock.nowMs() - coordinatorSeenMs >= reregisterMs) {
-        await this.#registerUntilHeard(register, signal);
-        coordinatorSeenMs = clock.nowMs();
-      }
-      // Jittered, so that workers that lost the same coordinator do not return together.
-      await sleep(clock, (reregisterMs / 10) * (1 + prng.next()), signal);
-      if (this.#hasCoordinator()) coordinatorSeenMs = clock.nowMs();
-    }
-  }
-
-  async #registerUntilHeard(register: () => Promise<void>, signal: AbortSignal): Promise<void> {
-    const { clock, prng, logger, registerBackoff = { minMs: 200, maxMs: 5_000 } } = this.#options;
-    for (let failures = 1; !signal.aborted; failures += 1) {
-      const waitMs = backoffMs(registerBackoff, failures, prng.next());
-      try {
-        await register();
-        this.#registered = true;
-        return;
-      } catch (thrown) {
-        const retryMs = Math.round(waitMs);
-        logger.warn({ error: messageOf(thrown), retry_ms: retryMs }, "registration failed");
-      }
-      await sleep(clock, waitMs, signal);
-      // A coordinator that dialled meanwhile knows this worker already.
-      if (this.#registered && this.#hasCoordinator()) return;
-    }
+    return new Loop({
+      clock,
+      prng,
+      logger,
+      everyMs: reregisterMs / 10,
+      backoff: this.#options.registerBackoff ?? { minMs: 200, maxMs: 5_000 },
+      stopMsMax,
+      trouble: "registration failed",
+      turn: async () => {
+        if (this.#hasCoordinator()) coordinatorSeenMs = clock.nowMs();
+        if (!this.#registered || clock.nowMs() - coordinatorSeenMs >= reregisterMs) {
+          await register();
+          this.#registered = true;
+          coordinatorSeenMs = clock.nowMs();
+        }
+        // Jittered, so that workers that lost the same coordinator do not return together.
+        return { requeueAfterMs: (reregisterMs / 10) * (1 + prng.next()) };
+      },
+    });
   }
 
   #hasCoordinator(): boolean {

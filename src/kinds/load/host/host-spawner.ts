@@ -4,9 +4,10 @@
  * read once a second. Rules: HS1 to HS3.
  */
 
-import type { Clock, Timer } from "../../../ground/kernel/clock.ts";
+import type { Clock } from "../../../ground/kernel/clock.ts";
 import { AssertionError, messageOf, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { Logger } from "../../../ground/kernel/logger.ts";
+import { KeyedQueue } from "../../../ground/reconcile/index.ts";
 import type { LeaseGrant } from "../../../ground/store/index.ts";
 import { decideHost, type LoadHost } from "../core/decide-host.ts";
 import type { LoadWorkerId, RunId } from "../core/ids.ts";
@@ -48,11 +49,19 @@ interface WatchedRun {
 export class HostSpawner implements OwnSpawner {
   readonly #options: HostSpawnerOptions;
   readonly #runs = new Map<RunId, WatchedRun>();
-  #timer: Timer | undefined;
-  #isClosed = false;
+  readonly #looks: KeyedQueue<"look">;
 
   constructor(options: HostSpawnerOptions) {
     this.#options = options;
+    const { clock, logger } = options;
+    this.#looks = new KeyedQueue({
+      clock,
+      logger,
+      reconcile: () => this.#look(),
+      backoff: { minMs: lookMs, maxMs: lookMs },
+      trouble: "cannot see to load workers elsewhere",
+    });
+    this.#looks.start();
   }
 
   async spawn(request: SpawnRequest): Promise<void> {
@@ -75,7 +84,7 @@ export class HostSpawner implements OwnSpawner {
     await processes.want({ ...request, startedBy: choice.name, coordinatorUrl }, this.#lease());
     logger.info(fieldsOf(request), `it is ${choice.name}'s to start, on ${choice.hostName}`);
     await this.#read([runId]);
-    this.#lookLater();
+    this.#looks.add("look");
   }
 
   isAlive(place: WorkerPlace): boolean | undefined {
@@ -112,8 +121,7 @@ export class HostSpawner implements OwnSpawner {
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#timer?.cancel();
+    void this.#looks.stop();
     this.#options.here.close();
   }
 
@@ -123,32 +131,19 @@ export class HostSpawner implements OwnSpawner {
     if (known !== undefined) return known;
     const run: WatchedRun = { processes: undefined, tried: new Map(), placement: "AUTO" };
     this.#runs.set(runId, run);
-    this.#lookLater(0);
+    this.#looks.add("look");
     return run;
   }
 
-  #lookLater(delayMs = lookMs): void {
-    if (this.#isClosed || this.#timer !== undefined) return;
-    this.#timer = this.#options.clock.after(delayMs, () => {
-      this.#timer = undefined;
-      this.#look().catch((thrown: unknown) => {
-        if (thrown instanceof AssertionError) throw thrown;
-        const { logger } = this.#options;
-        logger.warn({}, `cannot see to load workers elsewhere: ${messageOf(thrown)}`);
-        this.#lookLater();
-      });
-    });
-  }
-
   /** Runs without remote processes are not read again. */
-  async #look(): Promise<void> {
+  async #look(): Promise<{ requeueAfterMs: number; restMs: number } | undefined> {
     const open = [...this.#runs].filter(
       ([, { processes }]) => processes === undefined || hasMore(processes),
     );
-    if (open.length === 0) return;
+    if (open.length === 0) return undefined;
     await this.#read(open.map(([runId]) => runId));
     for (const [, run] of open) await this.#giveAgain(run);
-    this.#lookLater();
+    return { requeueAfterMs: lookMs, restMs: lookMs };
   }
 
   async #read(runIds: readonly RunId[]): Promise<void> {
