@@ -1,7 +1,7 @@
 /**
  * I11, the controllers' side (the workers' side is in session-knowledge.ts). A coordinator keeps
  * sessions only under its newest lease. Without a lease it keeps them only until it steps down, or
- * while a store that it cannot write says that nobody else has the lease (C5).
+ * while a store that it cannot write says that nobody else has the lease (CN5).
  */
 import type { Life } from "../engine/life.ts";
 import type { Verdict } from "./verdict.ts";

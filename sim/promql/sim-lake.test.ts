@@ -67,7 +67,7 @@ for (const shardCount of [1, 2, 4, 8]) {
   });
 }
 
-test("[K1] a work reads the same however much later it is executed", () => {
+test("[SK1] a work reads the same however much later it is executed", () => {
   let nowMs = 100_000;
   const lake = new SimLake(data, () => nowMs);
   const works = worksAt(lake, 2);
@@ -77,7 +77,7 @@ test("[K1] a work reads the same however much later it is executed", () => {
   assert.notDeepEqual(read(lake, worksAt(lake, 2)).map(shown), before);
 });
 
-test("[K2] some samples are in a segment and in the head, and some come late", () => {
+test("[SK2] some samples are in a segment and in the head, and some come late", () => {
   const { head, segments } = new SimLake(data, () => 200_000).moment();
   assert(segments.some(({ maxTs }) => maxTs >= head.minTs));
   const [late] = data.series.filter(({ seq }) =>

@@ -1,10 +1,6 @@
 /**
  * Where a world's metrics are: segments of a data set by block and shard, and the head with what is
- * not sealed yet. Time passes, so batches are appended and blocks are sealed.
- *
- *   K1  What a work names (segments, and the head at a moment) has the same samples whenever it is
- *       read.
- *   K2  The head keeps the last sealed block for a while: what is in both counts once.
+ * not sealed yet. Time passes, so batches are appended and blocks are sealed. Rules: SK1, SK2.
  */
 import { assert } from "../../src/ground/kernel/errors.ts";
 import { cutSamples, joinPieces } from "../../src/kinds/ask/metrics/core/sample-pieces.ts";
@@ -121,7 +117,7 @@ export class SimLake {
   }
 }
 
-/** K2. */
+/** SK2. */
 function headAt(batches: number): HeadSnapshot {
   const sealed = blocks.filter(({ endBatch }) => endBatch + sealBatches <= batches);
   const firstBatch = sealed.at(-2)?.endBatch ?? 0;

@@ -60,7 +60,7 @@ function runLink(prng: Prng): { readonly sent: number; readonly arrived: readonl
   return { sent, arrived };
 }
 
-test("[W1, W2] frames of one link arrive in order, each once, whatever was blocked meanwhile", () => {
+test("[SN1, SN2] frames of one link arrive in order, each once, whatever was blocked meanwhile", () => {
   for (let seed = 1; seed <= 50; seed += 1) {
     const { sent, arrived } = runLink(createPrng(seed));
     const inOrder = Array.from({ length: sent }, (_, index) => index + 1);

@@ -1,14 +1,5 @@
 /**
- * The simulated network: links of frames between lives, and single requests.
- *
- *   W1  Within one link and direction, frames arrive in order, each at most once (the contract of
- *       `Link`). Links of one pair overtake each other freely.
- *   W2  A blocked direction holds its frames as TCP would: they arrive when it opens, or the sender
- *       gives up, and then its end closes while the other end knows nothing.
- *   W3  A killed process's links close at their other ends; a host that went dark closes nothing,
- *       until it is back and answers what it does not know with a reset.
- *   W4  The one deliberate breach of W1: `replayStale` puts frames of an older session into a newer
- *       link of the same pair, which is what session epochs are for.
+ * The simulated network: links of frames between lives, and single requests. Rules: SN1 to SN4.
  */
 import type {
   AcceptLink,
@@ -283,7 +274,7 @@ export class SimNetwork {
     }
   }
 
-  /** W1: until now whatever arrived was held behind what was held before. */
+  /** SN1: until now whatever arrived was held behind what was held before. */
   #deliverHeld(link: SimLink, end: LinkEnd, peerHost: string): void {
     if (end.way.blocks > 0) return; // Blocked again, so it will be released again.
     const { held } = end;
@@ -317,7 +308,7 @@ export class SimNetwork {
     return count;
   }
 
-  /** W4. Returns how many frames of older sessions were put into the newest live link of a pair. */
+  /** SN4. Returns the number of old frames that were put into the pair's newest live link. */
   replayStale(controllerHost: string, workerHost: string): number {
     let link: SimLink | undefined;
     for (const candidate of this.#links) {

@@ -454,7 +454,7 @@ test("[IN11] a scrape configuration with a mistake ends the start with status 2 
   removeDir(dir);
 });
 
-test("[AP45] [N4] [TW8] a worker whose directory vanishes needs attention, takes no work and claims no refresh until it is back", async () => {
+test("[AP45] [WN4] [TW8] a worker whose directory vanishes needs attention, takes no work and claims no refresh until it is back", async () => {
   const own = join(cluster.dataDir, "workers", "worker-1");
   const listed = async (): Promise<readonly string[]> =>
     (await getJson<AttentionBody>(`${url}/api/v1/attention`)).items

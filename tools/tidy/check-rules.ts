@@ -13,9 +13,9 @@ interface SpecRule {
   readonly place: string;
 }
 
-const rulesLine = /^\s*[-|]\s*\*\*[A-Z]{2,3}\d+\*\*/;
-const ruleId = /\*\*([A-Z]{2,3}\d+)\*\*/g;
-const citation = /\[([A-Z]{2,3}\d+(?:, ?[A-Z]{2,3}\d+)*)\]/g;
+const rulesLine = /^\s*[-|]\s*\*\*[A-Z]{1,3}\d+\*\*/;
+const ruleId = /\*\*([A-Z]{1,3}\d+)\*\*/g;
+const citation = /\[([A-Z]{1,3}\d+(?:, ?[A-Z]{1,3}\d+)*)\]/g;
 
 export function rulesOf(specs: readonly SourceFile[]): SpecRule[] {
   return specs.flatMap(({ path, text }) =>

@@ -28,7 +28,10 @@ export function readScripts(root: string): SourceFile[] {
 
 /** Every SPEC.md of the project, wherever it lies. */
 export function readSpecs(root: string): SourceFile[] {
-  return read(root, globSync("{src,web}/**/SPEC.md", { cwd: root, exclude: ["**/node_modules"] }));
+  return read(
+    root,
+    globSync("{sim,src,web}/**/SPEC.md", { cwd: root, exclude: ["**/node_modules"] }),
+  );
 }
 
 export function isTest(path: string): boolean {

@@ -326,6 +326,13 @@ test("a test that cites a rule which is nowhere is found", () => {
   ]);
 });
 
+test("an id of one letter is an id", () => {
+  const short = { path: "src/ground/x/SPEC.md", text: "- **X1** a rule." };
+  const wrong = { path: "src/ground/x/a.test.ts", text: 'test("[X2] it holds", f)' };
+  assert.equal(checkRules([short], [wrong]).length, 1);
+  assert.equal(checkCitations([short], [wrong]).length, 1);
+});
+
 test("finds an id that two rules have, in one SPEC.md or in two", () => {
   const one = { path: "src/x/SPEC.md", text: "- **XX1** a.\n- **XX2** b.\n- **XX1** c.\n" };
   const other = { path: "src/y/SPEC.md", text: "Before.\n- **XX2** d.\n- **YY1** e.\n" };

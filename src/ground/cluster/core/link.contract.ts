@@ -1,5 +1,5 @@
 /**
- * The contract of every pair of dialer and acceptor, L1 to L4 of `link.ts`. Run on gRPC and on the
+ * The contract of every pair of dialer and acceptor, LN1 to LN4. Run on gRPC and on the
  * simulated network.
  */
 import assert from "node:assert/strict";
@@ -93,9 +93,9 @@ export function testLinkContract(name: string, open: () => Promise<LinkHarness>)
         far.frames.length = 0;
         await body(near, far, harness);
         for (const end of [near, far]) {
-          assert.equal(end.calledInside, false, "L3: nothing is called from send or close");
-          assert.equal(end.framesAfterClose, 0, "L2: nothing is called after onClose");
-          assert.ok(end.closes.length <= 1, "L2: onClose is called once");
+          assert.equal(end.calledInside, false, "LN3: nothing is called from send or close");
+          assert.equal(end.framesAfterClose, 0, "LN2: nothing is called after onClose");
+          assert.ok(end.closes.length <= 1, "LN2: onClose is called once");
         }
       } finally {
         await harness.close();
@@ -103,7 +103,7 @@ export function testLinkContract(name: string, open: () => Promise<LinkHarness>)
     });
   };
 
-  withLink("[L1] frames arrive in order, both ways at once", async (near, far, harness) => {
+  withLink("[LN1, LN3] frames arrive in order, both ways at once", async (near, far, harness) => {
     for (const sequence of sequences) {
       assert.equal(near.send(beat(sequence)), true);
       assert.equal(far.send(answer(sequence)), true);
@@ -113,7 +113,7 @@ export function testLinkContract(name: string, open: () => Promise<LinkHarness>)
     assert.deepEqual(far.frames, sequences.map(beat));
   });
 
-  withLink("[L2] the controller closes: both ends hear it once", async (near, far, harness) => {
+  withLink("[LN2] the controller closes: both ends hear it once", async (near, far, harness) => {
     near.close("enough");
     near.close("again");
     await harness.until(() => near.closes.length === 1 && far.closes.length === 1);
@@ -122,18 +122,18 @@ export function testLinkContract(name: string, open: () => Promise<LinkHarness>)
     assert.equal(far.send(answer(1)), false);
   });
 
-  withLink("[L2] the worker closes: both ends hear it once", async (near, far, harness) => {
+  withLink("[LN2] the worker closes: both ends hear it once", async (near, far, harness) => {
     far.send(answer(1));
     far.close("enough");
     far.close("again");
     await harness.until(() => near.closes.length === 1 && far.closes.length === 1);
     assert.deepEqual(far.closes, ["enough"]);
-    assert.ok(near.frames.length <= 1); // L4: it may have been lost with the link.
+    assert.ok(near.frames.length <= 1); // LN4: it may have been lost with the link.
     assert.equal(far.send(answer(1)), false);
     assert.equal(near.send(beat(1)), false);
   });
 
-  withLink("[L2] both close at once", async (near, far, harness) => {
+  withLink("[LN2] both close at once", async (near, far, harness) => {
     near.close("near");
     far.close("far");
     await harness.until(() => near.closes.length === 1 && far.closes.length === 1);
@@ -141,7 +141,7 @@ export function testLinkContract(name: string, open: () => Promise<LinkHarness>)
   });
 
   withLink(
-    "[L4] what arrives before a close is a beginning of what was sent",
+    "[LN4] what arrives before a close is a beginning of what was sent",
     async (near, far, harness) => {
       for (const sequence of sequences) far.send(answer(sequence));
       far.close("enough");
@@ -150,7 +150,7 @@ export function testLinkContract(name: string, open: () => Promise<LinkHarness>)
     },
   );
 
-  withLink("[L1] two dials of one address are two links", async (near, far, harness) => {
+  withLink("[LN1] two dials of one address are two links", async (near, far, harness) => {
     const others: End<ToWorker, ToController>[] = [];
     const address = await harness.listen((link) => {
       const end = new End<ToWorker, ToController>();
@@ -174,7 +174,7 @@ export function testLinkContract(name: string, open: () => Promise<LinkHarness>)
     dials[1]?.close("enough");
   });
 
-  test(`${name}: [L2] a dial that fails is an onClose without an onFrame, and not synchronous`, async () => {
+  test(`${name}: [LN2] a dial that fails is an onClose without an onFrame, and not synchronous`, async () => {
     const harness = await open();
     try {
       const end = new End<ToController, ToWorker>();

@@ -1,10 +1,6 @@
 /**
- * A bidirectional channel of frames: gRPC in production, the simulated network in `sim/`.
- *
- *   L1  Frames arrive in the order they were sent, each at most once, until the link closes.
- *   L2  `onClose` is called exactly once, after the last `onFrame`; nothing is called after it.
- *   L3  Neither is called synchronously from `send` or `close`.
- *   L4  A frame that was sent may be lost, but then so are all after it, and the link closes.
+ * A bidirectional channel of frames: gRPC in production, the simulated network in `sim/`. Its
+ * contract: LN1 to LN4.
  */
 import type { ControllerFrame, Envelope, WorkerFrame } from "./frames.ts";
 

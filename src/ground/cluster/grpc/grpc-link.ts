@@ -1,6 +1,6 @@
 /**
  * One end of a control session's gRPC stream, the same class for both sides; the dialer or the
- * server pumps the stream. L1 to L4 of `core/link.ts` hold here.
+ * server pumps the stream. LN1 to LN4 hold here.
  */
 import { AssertionError, messageOf, OperatingError } from "../../kernel/errors.ts";
 import type { Link, LinkHandlers } from "../core/index.ts";
@@ -51,12 +51,12 @@ export class GrpcLink<In, Out, WireIn, WireOut> implements Link<Out> {
   }
 
   close(reason: string): void {
-    if (this.#end(reason)) queueMicrotask(() => this.#handlers?.onClose(reason)); // L3
+    if (this.#end(reason)) queueMicrotask(() => this.#handlers?.onClose(reason)); // LN3
   }
 
   /** Handles an incoming message. Never called from `send` or `close`. */
   receive(message: WireIn): void {
-    if (this.#closeReason !== undefined) return; // L2
+    if (this.#closeReason !== undefined) return; // LN2
     let frame: In;
     try {
       frame = this.#options.decode(message);

@@ -12,7 +12,7 @@ const cases = [
   { name: "a part that neither needs", failed: ["other"], refreshes: true, load: true },
 ];
 for (const { name, failed, refreshes, load } of cases) {
-  test(`[N5] what a worker claims by itself: ${name}`, () => {
+  test(`[WN5] what a worker claims by itself: ${name}`, () => {
     const board = new HealthBoard({ clock: new VirtualClock() });
     const parts = ["data_dir", "disk", "engine", "other"].map((part) => [part, board.part(part)]);
     for (const [part, reporter] of parts as [string, ReturnType<HealthBoard["part"]>][]) {

@@ -11,7 +11,7 @@ const needs = {
   load: ["data_dir", "disk"],
 } as const satisfies Record<string, readonly string[]>;
 
-/** N5 */
+/** WN5 */
 export function isAbleTo(
   kind: keyof typeof needs,
   board: Pick<HealthBoard, "parts">,

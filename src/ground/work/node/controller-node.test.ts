@@ -165,7 +165,7 @@ test("a coordinator that gains the lease dials with its epoch and writes what it
   assert.deepEqual(fixture.rows(), ["worker ACTIVE"]);
 });
 
-test("[C1, C2] a standby dials nobody, writes nothing, and says that it does not lead", async () => {
+test("[CN1, CN2] a standby dials nobody, writes nothing, and says that it does not lead", async () => {
   const fixture = new Fixture();
   await fixture.leader("one");
   const standby = fixture.node("two");
@@ -181,7 +181,7 @@ test("[C1, C2] a standby dials nobody, writes nothing, and says that it does not
   await assert.rejects(standby.dropWorker(registration.workerId), refused);
 });
 
-test("[C3] a standby takes over when the leader stops, with a newer epoch", async () => {
+test("[CN3] a standby takes over when the leader stops, with a newer epoch", async () => {
   const fixture = new Fixture();
   const one = await fixture.leader("one");
   const two = fixture.node("two");
@@ -195,7 +195,7 @@ test("[C3] a standby takes over when the leader stops, with a newer epoch", asyn
   assert.deepEqual(fixture.rows(), ["worker ACTIVE"]);
 });
 
-test("[C4] without the store queries go on for a while, and then it has stepped down", async () => {
+test("[CN4] without the store queries go on for a while, and then it has stepped down", async () => {
   const fixture = new Fixture();
   const node = await fixture.leader("one");
   const ended = ask(node, "q");
@@ -209,7 +209,7 @@ test("[C4] without the store queries go on for a while, and then it has stepped 
   assert.match(await ended, /^not_leader: .*lost its lease.*try again/);
 });
 
-test("[C5] a store whose disk is full costs writes and nothing else, and says so", async () => {
+test("[CN5] a store whose disk is full costs writes and nothing else, and says so", async () => {
   const fixture = new Fixture();
   const health = new HealthBoard({ clock: fixture.clock });
   const node = await fixture.leader("one", { health });
@@ -229,7 +229,7 @@ test("[C5] a store whose disk is full costs writes and nothing else, and says so
   await ended;
 });
 
-test("[C5] one that starts where nobody can write leads as far as reading goes, and takes over once there is room", async () => {
+test("[CN5] one that starts where nobody can write leads as far as reading goes, and takes over once there is room", async () => {
   const fixture = new Fixture();
   const before = await fixture.leader("one");
   fixture.hanging.add("one"); // It is killed.
@@ -254,7 +254,7 @@ test("[C5] one that starts where nobody can write leads as far as reading goes, 
   assert.deepEqual(said, ["one, again with 1", "one, again with 2"]);
 });
 
-test("[C5] one that started where nobody could write steps down once somebody else leads", async () => {
+test("[CN5] one that started where nobody could write steps down once somebody else leads", async () => {
   const fixture = new Fixture();
   const before = await fixture.leader("one");
   fixture.hanging.add("one");
@@ -270,7 +270,7 @@ test("[C5] one that started where nobody could write steps down once somebody el
   assert.deepEqual([node.lease?.standsAsOurs(), node.pool.views()], [false, []]);
 });
 
-test("[C3, C4] one that a newer coordinator has replaced loses its sessions to it", async () => {
+test("[CN3, CN4] one that a newer coordinator has replaced loses its sessions to it", async () => {
   const fixture = new Fixture();
   const one = await fixture.leader("one");
   fixture.hanging.add("one");
@@ -285,7 +285,7 @@ test("[C3, C4] one that a newer coordinator has replaced loses its sessions to i
   );
 });
 
-test("[C3] a lease that comes back with another epoch means dialling anew", async () => {
+test("[CN3] a lease that comes back with another epoch means dialling anew", async () => {
   const fixture = new Fixture();
   await fixture.leader("one");
   // Another holder had it for a moment and is gone; nobody dialled meanwhile.

@@ -1,7 +1,7 @@
 /**
  * A process that dials workers, built from ports only: a coordinator or a query-api. `main.ts`
  * gives it gRPC, HTTP and a database; the simulator gives it its own. A query-api has a private
- * view of the workers and writes nothing. A coordinator dials and writes as C1 to C5 say.
+ * view of the workers and writes nothing. A coordinator dials and writes as CN1 to CN5 say.
  */
 import {
   type ControllerRole,
@@ -75,7 +75,7 @@ export interface ControllerNodeOptions {
   readonly queryObserver?: Partial<ApiQueryObserver>;
   readonly sessionObserver?: Partial<SessionObserver>;
   readonly health?: Health;
-  /** C4. Default 10 s. */
+  /** CN4. Default 10 s. */
   readonly stepDownMs?: number;
   readonly parts?: Partial<ControllerParts>;
 }
@@ -107,7 +107,7 @@ export class ControllerNode {
     this.#stepDown = new StepDown({
       clock,
       stepDownMs: options.stepDownMs,
-      standsAsOurs: () => this.lease?.standsAsOurs() === true, // C5
+      standsAsOurs: () => this.lease?.standsAsOurs() === true, // CN5
       onStepDown: () => this.#steppedDown(),
     });
     this.role = options.role;
@@ -232,13 +232,13 @@ export class ControllerNode {
     else this.#stepDown.cancel();
     if (grant !== undefined && grant.epoch !== this.#leaseEpoch) {
       this.#leaseEpoch = grant.epoch;
-      // C3: membership sets them again once it has taken over.
+      // CN3: membership sets them again once it has taken over.
       this.pool.setTargets([]);
     }
     this.membership?.leaseChanged();
   }
 
-  /** C5 */
+  /** CN5 */
   #leaseStands(epoch: LeaseEpoch): void {
     this.#leaseEpoch = epoch;
     this.#stepDown.stands();

@@ -4,7 +4,7 @@ import { HealthBoard } from "../../kernel/health.ts";
 import { VirtualClock } from "../../kernel/testing/virtual-clock.ts";
 import { tellHealth } from "./tell-health.ts";
 
-test("[N4] parts that are not well are facts for as long as they are; a vital one that failed blocks", () => {
+test("[WN4] parts that are not well are facts for as long as they are; a vital one that failed blocks", () => {
   const board = new HealthBoard({ clock: new VirtualClock() });
   const facts = new Map<string, string>();
   let isBlocked: boolean | undefined;

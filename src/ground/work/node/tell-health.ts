@@ -1,6 +1,6 @@
 /**
  * Reports unhealthy parts of this worker to coordinators as facts, and keeps work away while a
- * vital one has failed (N4).
+ * vital one has failed (WN4).
  */
 import { type HealthBoard, partFactKey, showPartFact } from "../../kernel/health.ts";
 import type { WorkerNode } from "./worker-node.ts";

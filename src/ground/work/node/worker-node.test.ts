@@ -117,7 +117,7 @@ const assignment: Extract<WorkCommand, { kind: "assignWork" }> = {
   },
 };
 
-test("[N1] it registers until it is heard, ever more slowly", async () => {
+test("[WN1] it registers until it is heard, ever more slowly", async () => {
   const fixture = new Fixture();
   fixture.failures = 6;
   fixture.node.start();
@@ -135,7 +135,7 @@ test("[N1] it registers until it is heard, ever more slowly", async () => {
   }
 });
 
-test("[N1] it registers again when no coordinator has come for a while", async () => {
+test("[WN1] it registers again when no coordinator has come for a while", async () => {
   const fixture = new Fixture();
   fixture.node.start();
   await fixture.clock.advance(14_000);
@@ -144,7 +144,7 @@ test("[N1] it registers again when no coordinator has come for a while", async (
   assert.equal(fixture.registeredMs.length, 2);
 });
 
-test("[N1] but not while one has a session with it", async () => {
+test("[WN1] but not while one has a session with it", async () => {
   const fixture = new Fixture();
   fixture.node.start();
   const say = fixture.coordinator();
@@ -157,7 +157,7 @@ test("[N1] but not while one has a session with it", async () => {
   assert(fixture.registeredMs.length > 1, "the coordinator fell silent");
 });
 
-test("[N2] a drain rejects new work, finishes what was accepted, and then is done", async () => {
+test("[WN2] a drain rejects new work, finishes what was accepted, and then is done", async () => {
   const fixture = new Fixture();
   const say = fixture.coordinator();
   say(frameOf(assignment));
@@ -176,7 +176,7 @@ test("[N2] a drain rejects new work, finishes what was accepted, and then is don
   assert.equal(await drained, true);
 });
 
-test("[N2] a drain that takes too long is given up", async () => {
+test("[WN2] a drain that takes too long is given up", async () => {
   const fixture = new Fixture();
   fixture.coordinator()(frameOf(assignment));
   const drained = fixture.node.drain(500);
@@ -184,7 +184,7 @@ test("[N2] a drain that takes too long is given up", async () => {
   assert.equal(await drained, false);
 });
 
-test("[N2] an operator ends an operator's drain, not that of a process which goes away", async () => {
+test("[WN2] an operator ends an operator's drain, not that of a process which goes away", async () => {
   const fixture = new Fixture();
   const say = fixture.coordinator();
   const admissions = (): readonly unknown[] =>
@@ -199,7 +199,7 @@ test("[N2] an operator ends an operator's drain, not that of a process which goe
   assert.deepEqual(admissions(), [closed, open, closed]);
 });
 
-test("[N4] while a vital part has failed it takes no work, and an operator cannot change that", () => {
+test("[WN4] while a vital part has failed it takes no work, and an operator cannot change that", () => {
   const fixture = new Fixture();
   const say = fixture.coordinator();
   const taken = (): readonly boolean[] =>
@@ -218,7 +218,7 @@ test("[N4] while a vital part has failed it takes no work, and an operator canno
   assert.deepEqual(taken(), [false, true, false]);
 });
 
-test("[N3] stopping aborts what runs and does not wait for a registration that hangs", async () => {
+test("[WN3] stopping aborts what runs and does not wait for a registration that hangs", async () => {
   const fixture = new Fixture({ register: () => new Promise(() => undefined) });
   fixture.node.start();
   fixture.coordinator()(frameOf(assignment));

@@ -1,7 +1,7 @@
 /**
  * A worker, built from ports only: the endpoint of its control sessions, the manager of its work,
  * and the loop that registers it. `main.ts` gives it gRPC, DuckDB and a disk; the simulator gives
- * it its own. Rules: N1 to N5.
+ * it its own. Rules: WN1 to WN5.
  */
 
 import { type SessionTiming, WorkerEndpoint } from "../../cluster/index.ts";
@@ -114,7 +114,7 @@ export class WorkerNode {
     this.#registration.start();
   }
 
-  /** N2. Returns true when all accepted work has ended and was fetched. Call `stop` next. */
+  /** WN2. Returns true when all accepted work has ended and was fetched. Call `stop` next. */
   async drain(timeoutMs: number): Promise<boolean> {
     this.#ownDrain = true;
     this.#admit();
@@ -122,7 +122,7 @@ export class WorkerNode {
     return await waitAtMost(this.#options.clock, timeoutMs, idle, false);
   }
 
-  /** N3. */
+  /** WN3. */
   async stop(): Promise<void> {
     const stopped = this.#registration?.stop();
     this.endpoint.close("shutting down");
@@ -130,12 +130,12 @@ export class WorkerNode {
     await stopped;
   }
 
-  /** N5: whether it neither drains nor is blocked. */
+  /** WN5: whether it neither drains nor is blocked. */
   get takesWork(): boolean {
     return !(this.#ownDrain || this.#askedDrain || this.#isBlocked);
   }
 
-  /** N4 */
+  /** WN4 */
   setBlocked(isBlocked: boolean): void {
     this.#isBlocked = isBlocked;
     this.#admit();
