@@ -1,9 +1,7 @@
 export {
   type ApiWorkLimits,
   ApiWorkManager,
-  type ApiWorkManagerOptions,
   defaultApiWorkLimits,
-  type QueryCounts,
   type QueryHandle,
 } from "./api-work-manager.ts";
 export {
@@ -11,11 +9,7 @@ export {
   affinityScore,
   type BoardEffect,
   type BoardEvent,
-  type HeldId,
   hashText,
-  type LedgerEffect,
-  type LedgerEvent,
-  type RejectReason,
   WorkBoard,
   type WorkCommand,
   type WorkKey,
@@ -25,16 +19,12 @@ export {
   workLogFields,
 } from "./assignment/index.ts";
 export {
-  type DiskAdmission,
   DiskBudget,
-  type DiskBudgetLimits,
-  type DiskTenant,
-  type DiskUsage,
   defaultDiskRatios,
   type Eviction,
 } from "./disk-budget.ts";
 export { dispatchByKind } from "./dispatch-by-kind.ts";
-export type { Completion, QueryRecord, QueryRequest } from "./live-query.ts";
+export type { QueryRecord } from "./live-query.ts";
 export {
   type ArtifactFetcher,
   type ArtifactSpool,
@@ -51,12 +41,9 @@ export {
   type WorkPool,
   type WorkPoolEvent,
   type WorkReporter,
-  type WorkResult,
 } from "./ports.ts";
 export type {
   ApiQueryObserver,
-  CleanupReason,
-  QueryOutcome,
   WorkerQueryObserver,
 } from "./query-observer.ts";
 export { combineQueues, type QueueState, queueOfFacts } from "./queue-state.ts";
@@ -64,5 +51,4 @@ export {
   type WorkerCounts,
   type WorkerWorkLimits,
   WorkerWorkManager,
-  type WorkerWorkManagerOptions,
 } from "./worker-work-manager.ts";

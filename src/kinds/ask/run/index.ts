@@ -5,17 +5,11 @@
 
 import "./core/error-codes.ts";
 
-export type { ComputeUsage } from "./compute-messages.ts";
 export { queryMemoryOf } from "./core/promql-memory.ts";
 export { promqlRehearsalKind, promqlWorkKind } from "./core/work-body.ts";
 export { createPromqlService, type StartedPromqlService } from "./create-promql-service.ts";
 export { floatText } from "./json-sink.ts";
-export {
-  createPromqlExecutor,
-  type PromqlExecutor,
-  type PromqlExecutorObserver,
-  type PromqlExecutorOptions,
-} from "./promql-executor.ts";
+export { createPromqlExecutor } from "./promql-executor.ts";
 export { createPromqlMetrics, createPromqlWorkerMetrics } from "./promql-metrics.ts";
 export type {
   PromqlAnswer,
@@ -26,10 +20,8 @@ export type {
   QuerySummary,
   SeriesRequest,
 } from "./promql-service.ts";
-export { createRemoteHead, type RemoteHead } from "./remote-head.ts";
+export { createRemoteHead } from "./remote-head.ts";
 export type {
-  PromqlLimits,
   PromqlObserver,
   PromqlServiceDeps,
-  SegmentSource,
 } from "./service-options.ts";

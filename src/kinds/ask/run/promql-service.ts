@@ -1,6 +1,6 @@
 /** The interface of PromQL for the HTTP API and tests. Every answer comes from workers. */
 import type { QueryId } from "../../../ground/kernel/ids.ts";
-import type { Annotation, Matcher } from "../promql/core/index.ts";
+import type { Matcher } from "../promql/core/index.ts";
 
 export interface PromqlRequest {
   /** The query's name, when its caller has given it one. */
@@ -136,5 +136,3 @@ export interface PromqlService {
   /** The format of Prometheus's `/api/v1/parse_query`. */
   parse(query: string, signal: AbortSignal): Promise<unknown>;
 }
-
-export type { Annotation };
