@@ -92,7 +92,8 @@ async function answerOf(run: RunStep, text: string): Promise<string> {
     return (await run(text)).join("\n");
   } catch (thrown) {
     if (!(thrown instanceof OperatingError)) throw thrown;
-    return `error ${thrown.code}: ${thrown.message}`;
+    const hint = thrown.hint === undefined ? "" : `\nhint: ${thrown.hint}`;
+    return `error ${thrown.code}: ${thrown.message}${hint}`;
   }
 }
 

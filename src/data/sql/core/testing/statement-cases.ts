@@ -1,27 +1,27 @@
 /** Tests of a statement parser: what it accepts, what it refuses, and where. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
+import {
+  parseGoldenScript,
+  testGoldenScript,
+} from "../../../../ground/kernel/testing/golden-script.ts";
 
-export interface StatementCases {
-  readonly parse: (text: string) => unknown;
-  readonly cases: readonly (readonly [rule: string, text: string, statement: unknown])[];
-  /** The rule that the refusals prove. */
-  readonly rule: string;
-  /** The caret is under the word between bars. */
-  readonly refused: readonly (readonly [text: string, message: string, hint?: RegExp])[];
-}
-
-export function testStatements({ parse, cases, rule, refused }: StatementCases): void {
-  for (const [rule, text, statement] of cases) {
-    test(`${rule} ${text}`, () => assert.deepEqual(brief(parse(text)), statement));
-  }
-  for (const [marked, message, hint] of refused) {
-    test(`${rule} ${marked}: ${message}`, () => checkRefusal(parse, marked, message, hint));
-  }
+/** `script` has statements and what they are parsed to; `rule` is what any text proves. */
+export function testStatements(
+  script: string,
+  parse: (text: string) => unknown,
+  rule: string,
+): void {
+  testGoldenScript(script, (text) => [JSON.stringify(brief(parse(text)))]);
   test(`${rule} whatever is written, the answer is a statement or bad_sql`, () => {
-    checkAnyText(parse, [...cases.map(([, text]) => text), ...refused.map(([text]) => text)]);
+    const sections = parseGoldenScript(readFileSync(script, "utf8").split("\n"));
+    checkAnyText(
+      parse,
+      sections.flatMap(({ steps }) => steps.map(({ text }) => text)),
+    );
   });
 }
 
@@ -41,52 +41,27 @@ function brief(value: unknown): unknown {
   );
 }
 
-function checkRefusal(
-  parse: StatementCases["parse"],
-  marked: string,
-  message: string,
-  hint: RegExp | undefined,
-): void {
-  const isText = marked.startsWith("SELECT '|'");
-  const text = isText ? "SELECT 'a" : marked.replaceAll("|", "");
-  const caret = isText ? 7 : marked.indexOf("|");
-  assert.throws(
-    () => parse(text),
-    (thrown) => {
-      assert(thrown instanceof OperatingError, String(thrown));
-      assert.equal(thrown.code, "bad_sql");
-      assert.equal(thrown.retry, "never");
-      const [told, , mark] = thrown.message.split("\n");
-      assert.equal(told, message);
-      if (text.trim() !== "") assert.equal(mark?.indexOf("^"), "LINE 1: ".length + caret);
-      if (hint !== undefined) assert.match(thrown.hint ?? "", hint);
-      return true;
-    },
-  );
-}
-
-function checkAnyText(parse: StatementCases["parse"], texts: readonly string[]): void {
+function checkAnyText(parse: (text: string) => unknown, texts: readonly string[]): void {
   const words = [...new Set(texts.flatMap((text) => text.split(/(\s+|[(),=.;|])/)))];
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...words), { maxLength: 14 }), (parts) => {
-      try {
-        parse(parts.join(" "));
-      } catch (thrown) {
-        assert(thrown instanceof OperatingError && thrown.code === "bad_sql", String(thrown));
-      }
+      checkText(parse, parts.join(" "));
     }),
     { numRuns: 3_000 },
   );
   // Every prefix and suffix of a statement too: the parser only ever throws `bad_sql`.
   for (const text of texts) {
     for (let cut = 0; cut <= text.length; cut += 1) {
-      for (const part of [text.slice(0, cut), text.slice(cut)]) {
-        try {
-          parse(part);
-        } catch (thrown) {
-          assert(thrown instanceof OperatingError && thrown.code === "bad_sql", part);
-        }
-      }
+      for (const part of [text.slice(0, cut), text.slice(cut)]) checkText(parse, part);
     }
+  }
+}
+
+function checkText(parse: (text: string) => unknown, text: string): void {
+  try {
+    parse(text);
+  } catch (thrown) {
+    assert(thrown instanceof OperatingError, String(thrown));
+    assert.deepEqual([thrown.code, thrown.retry], ["bad_sql", "never"], text);
   }
 }
