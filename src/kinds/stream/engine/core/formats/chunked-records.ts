@@ -87,8 +87,11 @@ export class ChunkedRecords {
     }
     const start = this.#startOf(this.#carry, 0, base, limit);
     const consumed = start >= limit ? limit : this.#parse(this.#carry, start, limit, base, false);
-    if (consumed === 0 || consumed < before) {
-      this.#attempts += 1;
+    if (consumed < before) {
+      // Records that ended within what was carried are read; the last one is still not whole.
+      this.#carry.copyWithin(0, consumed, this.#carryLength);
+      this.#carryLength -= consumed;
+      this.#attempts = consumed === 0 ? this.#attempts + 1 : 1;
       this.#checkLength(this.#carryLength);
       return stop;
     }

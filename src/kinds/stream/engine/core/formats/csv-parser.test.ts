@@ -66,8 +66,8 @@ const cases: readonly {
   },
   {
     name: "[SX150] delimiters of several bytes",
-    text: "1||x||2@@2||y|z||3@@",
-    settings: { FIELD_DELIMITER: "||", TUPLE_DELIMITER: "@@" },
+    text: "1||x||2@#2||y|z||3@#",
+    settings: { FIELD_DELIMITER: "||", TUPLE_DELIMITER: "@#" },
     want: [
       [1n, "x", 2],
       [2n, "y|z", 3],
@@ -385,3 +385,33 @@ test("[SX160] more rows than a batch holds come in several", () => {
   assert.equal(rows.length, 20_000);
   assert.deepEqual(rows[19_999], [19_999n, "t19999", null]);
 });
+
+test("[SX160] a record that is complete in spite of its open quote is read once", () => {
+  const schema = schemaOf("a VARSIZED, b VARSIZED");
+  // The first quote closes in the next line, but no delimiter follows: it is part of the value.
+  // The second line has an open quote, too, which nothing closes.
+  const text = '1,"x\n"|2,3\n4,5\n';
+  const whole = parseCsv(schema, text, { ON_MALFORMED: "skip" });
+  assert.deepEqual(whole.rows, [["1", '"x']]);
+  assert.equal(whole.skipped.length, 1);
+  const cuts = Array.from({ length: text.length - 1 }, (_, at) => at + 1);
+  assert.deepEqual(parseCsv(schema, text, { ON_MALFORMED: "skip" }, { cuts }), whole);
+});
+
+const overlapping = [
+  ["||", "||\n"],
+  ["|", "|\n"],
+  ["ab", "bx"],
+  [",", ","],
+  [",", "\n\n"],
+  [",", "aba"],
+] as const;
+for (const [FIELD_DELIMITER, TUPLE_DELIMITER] of overlapping) {
+  const names = JSON.stringify([FIELD_DELIMITER, TUPLE_DELIMITER]);
+  test(`[SX161] the delimiters ${names} overlap and are refused`, () => {
+    const settings = { FIELD_DELIMITER, TUPLE_DELIMITER };
+    assert.throws(() => parseCsv(schemaOf("a CHAR, b CHAR"), "abx|||\n", settings), {
+      number: 1000,
+    });
+  });
+}

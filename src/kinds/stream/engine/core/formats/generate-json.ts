@@ -218,7 +218,7 @@ else if (c === 102 && b[p + 1] === 97 && b[p + 2] === 108 && b[p + 3] === 115 &&
 ${otherwise}`;
       case "CHAR":
         return `${start}
-if (c === 34 && b[p + 2] === 34 && b[p + 1] !== 92 && b[p + 1] < 128) { v${column}[row] = b[p + 1]; p += 3; }
+if (c === 34 && b[p + 2] === 34 && b[p + 1] !== 92 && b[p + 1] >= 32 && b[p + 1] < 128) { v${column}[row] = b[p + 1]; p += 3; }
 ${otherwise}`;
       case "FLOAT64":
       case "FLOAT32":

@@ -26,7 +26,8 @@ export function skipString(bytes: Uint8Array, start: number, limit: number): num
     const code = bytes[at] as number;
     if (code === 34) return at + 1;
     if (code === 92) at += 1;
-    else if (code < 32) return noJson;
+    // The delimiter of records is such a byte, and it ends a record behind a backslash, too.
+    if ((bytes[at] as number) < 32) return noJson;
   }
   return noJson;
 }

@@ -34,7 +34,11 @@ export class JsonValues {
   read(index: number, bytes: Uint8Array, start: number, limit: number, row: number): number {
     const column = this.#rows.columns[index] as ColumnBuffer;
     const end = this.skip(bytes, start, limit);
-    if (end === noJson) return noJson;
+    if (end === noJson) {
+      // Nothing was read into the column, so it is among those that become NULL.
+      this.seen[index] = 0;
+      return noJson;
+    }
     const first = bytes[start];
     if (first === 110) this.#nullValue(column, row);
     else if (first === 34) this.#string(column, bytes, start + 1, end - 1, row);

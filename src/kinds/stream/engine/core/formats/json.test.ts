@@ -267,3 +267,28 @@ test("[SX191] random rows that were written read back, and JSON.parse reads the 
       });
   }
 });
+
+test("[SX180] a line feed ends a record behind a backslash and in a CHAR, too", () => {
+  const schema = schemaOf("a VARSIZED, b CHAR");
+  const text = '{"a":"x\\\n","b":"y"}\n{"b":"\n"}\n{"a":"z","b":"c"}\n';
+  const whole = parseJson(schema, text, { ON_MALFORMED: "skip" });
+  assert.deepEqual(whole.rows, [["z", 99]]);
+  assert.equal(whole.skipped.length, 4);
+  const cuts = Array.from({ length: text.length - 1 }, (_, at) => at + 1);
+  assert.deepEqual(parseJson(schema, text, { ON_MALFORMED: "skip" }, { cuts }), whole);
+});
+
+test("[SX161] a delimiter of records that overlaps itself is refused", () => {
+  const read = (): unknown => parseJson(three, "{}\n\n\n{}", { TUPLE_DELIMITER: "\n\n" });
+  assert.throws(read, { number: 1000 });
+});
+
+test("[SX186] the field at which a record breaks off is NULL, not what another row has there", () => {
+  const text = '{"a":7,"b":"x","c":2.5}\n{"a":8,"c":-,"b":"y"}\n{"c":3,"a":nul}\n';
+  const { rows } = parseJson(three, text, { ON_MALFORMED: "null" });
+  assert.deepEqual(rows, [
+    [7n, "x", 2.5],
+    [8n, null, null],
+    [null, null, 3],
+  ]);
+});

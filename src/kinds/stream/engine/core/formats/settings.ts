@@ -65,9 +65,13 @@ const recordBytesDefault = 16 * 1_024 * 1_024;
 
 export function csvInputSettings(settings: Settings): CsvInputSettings {
   const read = reader(settings);
+  const fieldDelimiter = read.bytes("FIELD_DELIMITER", ",");
+  const tupleDelimiter = read.bytes("TUPLE_DELIMITER", "\n");
+  refuseOverlap(fieldDelimiter, tupleDelimiter);
+  refuseSelfOverlap(tupleDelimiter);
   return {
-    fieldDelimiter: read.bytes("FIELD_DELIMITER", ","),
-    tupleDelimiter: read.bytes("TUPLE_DELIMITER", "\n"),
+    fieldDelimiter,
+    tupleDelimiter,
     quotes: read.choice("QUOTES", ["strip", "keep"]),
     escape: read.text("ESCAPE", "") === "" ? undefined : read.bytes("ESCAPE", "\\")[0],
     onMalformed: malformedPolicy(settings),
@@ -75,6 +79,27 @@ export function csvInputSettings(settings: Settings): CsvInputSettings {
     isoTimes: read.flag("ISO_TIMES", false),
     recordBytesMax: read.count("RECORD_BYTES_MAX", recordBytesDefault),
   };
+}
+
+/** A record could end inside of the delimiter of its fields, and nobody would see where. */
+function refuseOverlap(field: Uint8Array, tuple: Uint8Array): void {
+  for (let from = 0; from < field.length; from += 1) {
+    const rest = field.subarray(from, from + tuple.length);
+    if (!rest.every((byte, at) => byte === tuple[at])) continue;
+    throw new DialectError(1000, "FIELD_DELIMITER and TUPLE_DELIMITER overlap", {
+      hint: "No end of the first may be a beginning of the second.",
+    });
+  }
+}
+
+/** In a row of such delimiters, where one of them begins depends on where a chunk begins. */
+function refuseSelfOverlap(tuple: Uint8Array): void {
+  for (let from = 1; from < tuple.length; from += 1) {
+    if (!tuple.subarray(from).every((byte, at) => byte === tuple[at])) continue;
+    throw new DialectError(1000, "TUPLE_DELIMITER overlaps itself", {
+      hint: "No end of it may be its beginning: empty lines between records are left out anyway.",
+    });
+  }
 }
 
 export function jsonInputSettings(settings: Settings): JsonInputSettings {
@@ -85,6 +110,7 @@ export function jsonInputSettings(settings: Settings): JsonInputSettings {
     if (name !== undefined) paths.set(name.toUpperCase(), String(value));
   }
   const tupleDelimiter = read.bytes("TUPLE_DELIMITER", "\n");
+  refuseSelfOverlap(tupleDelimiter);
   if ((tupleDelimiter[0] as number) >= 32) {
     throw new DialectError(1000, "TUPLE_DELIMITER of JSON must begin with a control character", {
       hint: "Strings may hold every other one: use '\\n', or a record separator.",

@@ -1,0 +1,92 @@
+/**
+ * Attacks the stream engine with what it does not expect, and compares it with a naive one.
+ *
+ *   node tools/stream-fuzz.ts statements [--cases 10000000] [--seed S] [--jobs N]
+ *   node tools/stream-fuzz.ts records    [--cases 10000000] [--seed S] [--jobs N]
+ *
+ * Statements and records: whatever is thrown is a DialectError, nothing hangs, and no name or
+ * literal becomes code. Failures are printed with what it takes to repeat them; `--block N` runs
+ * one block again. The exit code is 1 if there was one.
+ */
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { type BlockRequest, Counts, type FuzzKind } from "./stream-fuzz/block.ts";
+import { runBlocks } from "./stream-fuzz/run-blocks.ts";
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seed: { type: "string", default: "1" },
+    cases: { type: "string" },
+    block: { type: "string" },
+    jobs: { type: "string", default: String(availableParallelism()) },
+  },
+});
+
+interface Kind {
+  readonly cases: number;
+  readonly blockCases: number;
+}
+
+const kinds: Readonly<Record<FuzzKind, Kind>> = {
+  statements: { cases: 10_000_000, blockCases: 5_000 },
+  records: { cases: 10_000_000, blockCases: 20_000 },
+};
+
+const hangMs = 300_000;
+const failuresShown = 10;
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const [name] = positionals;
+  if (name === undefined || !(name in kinds)) {
+    process.stdout.write(`usage: node tools/stream-fuzz.ts ${Object.keys(kinds).join("|")}\n`);
+    return 2;
+  }
+  const kind = name as FuzzKind;
+  const { blockCases } = kinds[kind];
+  const cases = Number(options.cases ?? kinds[kind].cases);
+  const started = performance.now();
+  const counts = new Counts();
+  let done = 0;
+  let failed = 0;
+  let slowestMs = 0;
+  let slowest = "";
+  await runBlocks(requestsOf(kind, cases, blockCases), {
+    jobs: Number(options.jobs),
+    hangMs,
+    onAnswer: (answer) => {
+      done += answer.cases;
+      counts.merge(answer.counts);
+      if (answer.slowestMs > slowestMs) ({ slowestMs, slowest } = answer);
+      for (const { text } of answer.failures) {
+        failed += 1;
+        if (failed <= failuresShown) process.stdout.write(`seed ${options.seed} ${text}\n`);
+      }
+    },
+  });
+  for (const [what, count] of Object.entries(counts.all).sort(byName)) {
+    process.stdout.write(`  ${what}: ${count}\n`);
+  }
+  const { user, system } = process.cpuUsage();
+  process.stdout.write(
+    `  slowest: ${slowestMs.toFixed(0)} ms of CPU time: ${slowest.slice(0, 500)}\n` +
+      `  ${((performance.now() - started) / 1_000).toFixed(0)} s, ${((user + system) / 1e6).toFixed(0)} s of CPU time\n` +
+      `stream-fuzz ${kind}: ${done} cases, ${failed} failures\n`,
+  );
+  return failed === 0 ? 0 : 1;
+}
+
+function requestsOf(kind: FuzzKind, cases: number, blockCases: number): readonly BlockRequest[] {
+  const { seed, block } = options;
+  if (block !== undefined) return [{ kind, seed, block: Number(block), cases: blockCases }];
+  return Array.from({ length: Math.ceil(cases / blockCases) }, (_, index) => ({
+    ...{ kind, seed, block: index },
+    cases: Math.min(blockCases, cases - index * blockCases),
+  }));
+}
+
+function byName([a]: readonly [string, number], [b]: readonly [string, number]): number {
+  return a < b ? -1 : 1;
+}

@@ -1,0 +1,16 @@
+/** A thread of the stream fuzzer: takes one block at a time. */
+import { parentPort } from "node:worker_threads";
+import type { BlockAnswer, BlockRequest, FuzzKind } from "./block.ts";
+import { watchCompiledTexts } from "./compiled-texts.ts";
+import { fuzzRecords } from "./records.ts";
+import { fuzzStatements } from "./statements.ts";
+
+const fuzzers: Readonly<Record<FuzzKind, (request: BlockRequest) => BlockAnswer>> = {
+  statements: fuzzStatements,
+  records: fuzzRecords,
+};
+
+watchCompiledTexts();
+parentPort?.on("message", (request: BlockRequest) => {
+  parentPort?.postMessage(fuzzers[request.kind](request));
+});
