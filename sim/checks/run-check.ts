@@ -5,7 +5,7 @@
 
 import type { SharedSqlite } from "../../src/ground/store/index.ts";
 import type { RunUpdate } from "../../src/kinds/load/core/run-update.ts";
-import type { Scenario } from "../../src/kinds/load/core/scenario.ts";
+import { readScenario, type WrittenScenario } from "../../src/kinds/load/core/scenario-codec.ts";
 import type { WorkerSnapshot } from "../../src/kinds/load/core/worker-snapshot.ts";
 import type { LoadProcess } from "../load/load-process.ts";
 import type { Counters } from "./counters.ts";
@@ -260,23 +260,23 @@ export class RunCheck {
         { target_connections: number; target_qps: number | null }
       >,
     );
-    const { workload, find_max: findMax } = JSON.parse(run.scenario_config) as Scenario;
+    const { workload, findMax } = readScenario(JSON.parse(run.scenario_config) as WrittenScenario);
     const connections = sum(targets.map((each) => each.target_connections));
     const search = JSON.parse(run.find_max_state ?? "null") as {
       state: { connections: number };
     } | null;
-    const isSearch = workload.load_mode === "FIND_MAX_CONCURRENCY";
+    const isSearch = workload.loadMode === "FIND_MAX_CONCURRENCY";
     const wanted = isSearch
-      ? (search?.state.connections ?? findMax.start_concurrency)
-      : workload.concurrent_connections;
-    const isEnough = workload.load_mode === "QPS" ? connections >= wanted : connections === wanted;
+      ? (search?.state.connections ?? findMax.startConcurrency)
+      : workload.concurrentConnections;
+    const isEnough = workload.loadMode === "QPS" ? connections >= wanted : connections === wanted;
     this.#require(isEnough, "I29", () => {
       return `${run.run_id}: ${connections} connections are told, ${wanted} wanted: ${run.worker_targets}`;
     });
     const qps = sum(targets.map((each) => each.target_qps ?? 0));
-    const isRight = Math.abs(qps - (workload.target_qps ?? 0)) < 1e-6;
+    const isRight = Math.abs(qps - (workload.targetQps ?? 0)) < 1e-6;
     this.#require(isRight, "I29", () => {
-      return `${run.run_id}: ${qps} operations a second are told, ${workload.target_qps} wanted`;
+      return `${run.run_id}: ${qps} operations a second are told, ${workload.targetQps} wanted`;
     });
   }
 

@@ -316,19 +316,19 @@ function keyOf({ runId, workerId }: WorkerPlace): string {
 function scenarioFor({ mode, workers, connections, qps, ...planned }: PlannedRun) {
   return scenarioOf({
     workload: {
-      load_mode: mode,
-      concurrent_connections: connections,
-      target_qps: mode === "QPS" ? qps : null,
-      warmup_seconds: planned.warmupSeconds,
-      duration_seconds: planned.durationSeconds,
+      loadMode: mode,
+      concurrentConnections: connections,
+      targetQps: mode === "QPS" ? qps : null,
+      warmupSeconds: planned.warmupSeconds,
+      durationSeconds: planned.durationSeconds,
     },
-    scaling: { worker_count: workers },
-    find_max: {
+    scaling: { workerCount: workers },
+    findMax: {
       enabled: mode === "FIND_MAX_CONCURRENCY",
-      start_concurrency: workers,
-      concurrency_increment: 3,
-      max_concurrency: 16,
-      step_duration_seconds: 4,
+      startConcurrency: workers,
+      concurrencyIncrement: 3,
+      maxConcurrency: 16,
+      stepDurationSeconds: 4,
     },
   });
 }

@@ -86,7 +86,7 @@ test("[TX3] Snowflake is asked for no transfer of files, in operations, load_sql
   const target = { kind: "snowflake", url: "snowflake://me@account/DB" } as const;
   for (const sql of transfers) {
     assert.match(targetSqlProblem("snowflake", sql) ?? "", /PUT or GET/, sql);
-    for (const given of [{ load_sql: [sql] }, { reset_sql: [sql] }]) {
+    for (const given of [{ loadSql: [sql] }, { resetSql: [sql] }]) {
       const scenario = scenarioOf({ target: { ...target, ...given } });
       assert.throws(() => checkScenarioSql(scenario), { code: "bad_sql", message: /sql\[0\]/ });
     }
@@ -108,8 +108,8 @@ test("[TX1] every statement of a scenario is judged: operations, load_sql, reset
   const operation = { ...scenarioOf().workload.operations[0], statements: ["SELECT 1", way] };
   const duckdb = { kind: "duckdb", url: "duckdb:x.db" } as const;
   const cases = [
-    [scenarioOf({ target: { ...duckdb, load_sql: ["SELECT 1", way] } }), /load_sql\[1\].*COPY/],
-    [scenarioOf({ target: { ...duckdb, reset_sql: [way] } }), /reset_sql\[0\].*COPY/],
+    [scenarioOf({ target: { ...duckdb, loadSql: ["SELECT 1", way] } }), /load_sql\[1\].*COPY/],
+    [scenarioOf({ target: { ...duckdb, resetSql: [way] } }), /reset_sql\[0\].*COPY/],
     [
       scenarioOf({ target: duckdb, workload: { operations: [operation as never] } }),
       /operation look, statement 2.*COPY/,
@@ -118,5 +118,5 @@ test("[TX1] every statement of a scenario is judged: operations, load_sql, reset
   for (const [scenario, message] of cases) {
     assert.throws(() => checkScenarioSql(scenario), { code: "bad_sql", message });
   }
-  checkScenarioSql(scenarioOf({ target: { load_sql: [way] } }));
+  checkScenarioSql(scenarioOf({ target: { loadSql: [way] } }));
 });

@@ -125,8 +125,8 @@ export function checkScenarioSql({
 }: Pick<Scenario, "target" | "workload">): void {
   const { kind } = target;
   const texts = [
-    ...target.load_sql.map((sql, at) => [`target.load_sql[${at}]`, sql] as const),
-    ...target.reset_sql.map((sql, at) => [`target.reset_sql[${at}]`, sql] as const),
+    ...target.loadSql.map((sql, at) => [`target.load_sql[${at}]`, sql] as const),
+    ...target.resetSql.map((sql, at) => [`target.reset_sql[${at}]`, sql] as const),
     ...workload.operations.flatMap(({ name, statements }) =>
       statements.map((sql, at) => [`operation ${name}, statement ${at + 1}`, sql] as const),
     ),

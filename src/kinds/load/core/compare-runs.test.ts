@@ -44,7 +44,7 @@ function simulate(seed: string, kind: Kind = {}): ComparedRun {
     seconds.push({ seconds: 1, ops: ops + errors, errors, response });
   }
   const scenario = scenarioOf({
-    workload: kind.isOpenLoop ? { load_mode: "QPS", target_qps: 100 } : {},
+    workload: kind.isOpenLoop ? { loadMode: "QPS", targetQps: 100 } : {},
   });
   return { run_id: seed, test_name: seed, scenario, seconds, record: recordOf(seconds, kind) };
 }
@@ -294,7 +294,7 @@ test("[CP5] differences in configuration are listed by path", () => {
   const base = simulate("base");
   const { workload } = base.scenario;
   const scenario = scenarioOf({
-    workload: { ...workload, seed: 2, stages: [{ duration_seconds: 5, target: 1 }] },
+    workload: { ...workload, seed: 2, stages: [{ durationSeconds: 5, target: 1 }] },
   });
   const [found] = compareRuns(base, [{ ...simulate("slow", { slowdown: 1.3 }), scenario }]);
   assert.deepEqual(found?.configuration, [

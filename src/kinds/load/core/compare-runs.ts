@@ -12,6 +12,7 @@ import type { FinalRecord } from "./final-record.ts";
 import { type Histogram, mergeHistograms } from "./histogram.ts";
 import { percentileShares } from "./latency.ts";
 import type { Scenario } from "./scenario.ts";
+import { writeScenario } from "./scenario-codec.ts";
 import type { Immutable } from "./schema-parts.ts";
 import { type BlockFigures, bootstrapChanges, mannWhitneyP, medianOf } from "./statistics.ts";
 
@@ -64,7 +65,10 @@ function compareTwo(base: ComparedRun, run: ComparedRun): RunComparison {
   const isSame = base.run_id === run.run_id;
   // CP1
   const metrics = isSame ? found.map((each) => ({ ...each, verdict: "same" as const })) : found;
-  const configuration = configDifferences(base.scenario, run.scenario);
+  const configuration = configDifferences(
+    writeScenario(base.scenario),
+    writeScenario(run.scenario),
+  );
   const { verdict, reasons } = judge(metrics, doubtsOf(base, run));
   const likeness = workloadReason(configuration, verdict);
   const fewest = Math.min(base.seconds.length, run.seconds.length);
@@ -88,7 +92,7 @@ function overall(base: ComparedRun, run: ComparedRun): readonly MetricDifference
   const changes = isEnough
     ? bootstrapChanges(left.map(blockFigures), right.map(blockFigures), createPrng("compare"))
     : undefined;
-  const isGiven = run.scenario.workload.load_mode === "QPS"; // CP6
+  const isGiven = run.scenario.workload.loadMode === "QPS"; // CP6
   const chance = errorChance / judgedMetrics.length;
   const differences = judgedMetrics.map((metric): MetricDifference => {
     const [from, to] = [figureOf(base.record, metric), figureOf(run.record, metric)];

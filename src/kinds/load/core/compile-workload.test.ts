@@ -61,7 +61,7 @@ test("[CW3] parameters are found where SQL has them and nowhere else", () => {
 test("[CW1] the same seed and group give the same values, another group others", () => {
   const config = operation("SELECT :k, :t, :p, :n", {
     k: { kind: "key", distribution: "zipfian", min: 1, max: 1_000, theta: 0.99 },
-    t: { kind: "text", length_min: 3, length_max: 5 },
+    t: { kind: "text", lengthMin: 3, lengthMax: 5 },
     p: { kind: "pool", pool: "names", distribution: "uniform" },
     n: { kind: "now" },
   });

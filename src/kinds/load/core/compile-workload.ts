@@ -56,7 +56,7 @@ export function operationOf(config: OperationConfig): Operation {
       parameters: used.map((name) => names.indexOf(name)),
     })),
     isTransaction: config.transaction,
-    ...(config.expect_status && { expectedStatuses: new Set(config.expect_status) }),
+    ...(config.expectStatus && { expectedStatuses: new Set(config.expectStatus) }),
   };
 }
 
@@ -177,8 +177,8 @@ function makerOf(value: ValueConfig, { worker, prng, read }: MakerContext): () =
     case "double":
       return () => value.min + prng.next() * (value.max - value.min);
     case "text": {
-      const more = value.length_max - value.length_min + 1;
-      return () => letters(prng, value.length_min + prng.below(more));
+      const more = value.lengthMax - value.lengthMin + 1;
+      return () => letters(prng, value.lengthMin + prng.below(more));
     }
     case "choice":
       return () => value.values[prng.below(value.values.length)] ?? null;

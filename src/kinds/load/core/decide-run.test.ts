@@ -40,7 +40,7 @@ const kinds = (actions: readonly RunAction[]): string[] => actions.map(({ kind }
 test("[DN1] all workers ready: it begins; not all after two minutes: it failed", () => {
   const ready = [worker(0, { status: "READY" }), worker(1, { status: "READY" })];
   assert.deepEqual(decideRun(facts({ workers: ready })), [{ kind: "begin", phase: "WARMUP" }]);
-  const cold = scenarioOf({ workload: { warmup_seconds: 0 } });
+  const cold = scenarioOf({ workload: { warmupSeconds: 0 } });
   assert.deepEqual(decideRun(facts({ workers: ready, scenario: cold })), [
     { kind: "begin", phase: "MEASUREMENT" },
   ]);
@@ -96,7 +96,7 @@ test("[DN3] a lost worker is marked once; the run goes on while more than half a
   const stop = actions.at(-1);
   assert.ok(stop?.kind === "stop" && stop.status === "CANCELLING");
   assert.equal(stop.cancellationReason, "Worker failure: 3 worker(s) stopped responding");
-  const lenient = scenarioOf({ scaling: { min_healthy_workers: 1 } });
+  const lenient = scenarioOf({ scaling: { minHealthyWorkers: 1 } });
   assert.ok(
     !kinds(decideRun(facts({ ...measuring, workers: late, scenario: lenient }))).includes("stop"),
   );

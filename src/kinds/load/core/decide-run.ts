@@ -109,7 +109,7 @@ function whileRunning(facts: RunFacts, hasLost: boolean): readonly RunAction[] {
 
 function nextPhase(facts: RunFacts): readonly RunAction[] {
   const { nowMs, phase, scenario, warmupStartTimeMs, warmupEndTimeMs } = facts;
-  const { warmup_seconds: warmup, duration_seconds: duration } = scenario.workload;
+  const { warmupSeconds: warmup, durationSeconds: duration } = scenario.workload;
   if (phase === "PREPARING") return whilePreparing(facts);
   if (phase === "WARMUP" && warmupStartTimeMs !== null) {
     const atMs = facts.measurementAnnouncedMs ?? warmupStartTimeMs + warmup * 1000;
@@ -120,7 +120,7 @@ function nextPhase(facts: RunFacts): readonly RunAction[] {
     return [];
   }
   if (phase === "MEASUREMENT" && warmupEndTimeMs !== null) {
-    const isFindMax = scenario.workload.load_mode === "FIND_MAX_CONCURRENCY";
+    const isFindMax = scenario.workload.loadMode === "FIND_MAX_CONCURRENCY";
     const isOver = !isFindMax && nowMs >= warmupEndTimeMs + duration * 1000;
     return isOver ? [stopAction("duration_elapsed", "")] : [];
   }
@@ -131,7 +131,7 @@ function whilePreparing(facts: RunFacts): readonly RunAction[] {
   const { nowMs, startTimeMs, workers, expectedWorkers, scenario } = facts;
   const ready = workers.filter(({ status }) => status === "READY" || status === "RUNNING").length;
   if (ready >= expectedWorkers) {
-    const warmupMs = scenario.workload.warmup_seconds * 1000;
+    const warmupMs = scenario.workload.warmupSeconds * 1000;
     if (warmupMs === 0) return [{ kind: "begin", phase: "MEASUREMENT" }];
     const atMs = nowMs + Math.max(warmupMs, startLeadMs);
     const announced = { kind: "announceMeasurement", atMs } as const;
@@ -154,7 +154,7 @@ function workerFailure(facts: RunFacts, dead: number): RunAction | undefined {
   const { expectedWorkers, phase, scenario } = facts;
   const majority = Math.floor(expectedWorkers / 2) + 1;
   const needed =
-    phase === "PREPARING" ? expectedWorkers : (scenario.scaling.min_healthy_workers ?? majority);
+    phase === "PREPARING" ? expectedWorkers : (scenario.scaling.minHealthyWorkers ?? majority);
   if (expectedWorkers - dead >= needed) return undefined;
   return stopAction("worker_failure", `${dead} worker(s) stopped responding`);
 }

@@ -114,7 +114,7 @@ export function finalRecordOf(facts: RecordFacts): FinalRecord {
   const when = isTerminal(facts.status) ? "final" : "live";
   const slo = evaluateSlos(scenario.slos, of, { seconds, availability }, when);
   const { ops, errors, unserved } = figures;
-  const loadMode = scenario.workload.load_mode;
+  const loadMode = scenario.workload.loadMode;
   const hasCompleted = facts.status === "COMPLETED";
   const { search = null } = facts;
   const operations = operationsOf(facts, seconds, isOld);

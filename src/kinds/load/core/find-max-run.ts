@@ -49,7 +49,7 @@ export function stepOf({ state, stage }: FindMaxProgress): number {
 
 /** FR1, FR2. */
 export function isSettled(
-  { find_max: { step_duration_seconds: seconds } }: Scenario,
+  { findMax: { stepDurationSeconds: seconds } }: Scenario,
   { sinceMs, stage }: FindMaxProgress,
   nowMs: number,
   isEverybodyThere: boolean,
@@ -60,7 +60,7 @@ export function isSettled(
 
 /** FR3 */
 export function isMeasured(
-  { find_max: { step_duration_seconds: seconds } }: Scenario,
+  { findMax: { stepDurationSeconds: seconds } }: Scenario,
   { sinceMs, stage }: FindMaxProgress,
   nowMs: number,
 ): boolean {
@@ -109,11 +109,11 @@ export function finalResult(
 
 /** FR4 */
 function boundedConfig(scenario: Scenario): FindMaxConfig {
-  const { find_max: config } = scenario;
-  const most = Math.min(config.max_concurrency ?? Infinity, connectionsCeiling(scenario));
+  const { findMax: config } = scenario;
+  const most = Math.min(config.maxConcurrency ?? Infinity, connectionsCeiling(scenario));
   return {
     ...config,
-    start_concurrency: Math.min(config.start_concurrency, most),
-    max_concurrency: most === Infinity ? null : most,
+    startConcurrency: Math.min(config.startConcurrency, most),
+    maxConcurrency: most === Infinity ? null : most,
   };
 }

@@ -18,13 +18,13 @@ import { type LoopModel, loopTarget, plainLoop } from "./testing/closed-loop.ts"
 
 const config: FindMaxConfig = {
   enabled: true,
-  start_concurrency: 5,
-  concurrency_increment: 10,
-  max_concurrency: null,
-  step_duration_seconds: 30,
-  qps_stability_pct: 5,
-  latency_stability_pct: 20,
-  max_error_rate_pct: 1,
+  startConcurrency: 5,
+  concurrencyIncrement: 10,
+  maxConcurrency: null,
+  stepDurationSeconds: 30,
+  qpsStabilityPct: 5,
+  latencyStabilityPct: 20,
+  maxErrorRatePct: 1,
 };
 
 /** As many servers as `capacity`, each taking 10 ms; rates are known within `error`. */
@@ -96,7 +96,7 @@ test("[FM10] a first step beyond the maximum is judged anew: no stored step cont
   assert.ok(["PLATEAU", "DEGRADED"].includes(`${stored[0]?.[1]}`), `${stored[0]}`);
   for (const capacity of [1, 2, 3, 5, 8, 20]) {
     for (const start of [1, 5, 20, 64]) {
-      const each = search(queue(capacity), { start_concurrency: start });
+      const each = search(queue(capacity), { startConcurrency: start });
       assert.deepEqual(contradictions(each), [], `${capacity} servers from ${start}`);
     }
   }
@@ -115,7 +115,7 @@ test("[FM3] [FM10] whatever a count does by itself, no stored step contradicts a
         const { qps, qpsLow, qpsHigh, ...rest } = measure(connections);
         return { ...rest, qps: qps * quirk, qpsLow: qpsLow * quirk, qpsHigh: qpsHigh * quirk };
       },
-      { start_concurrency: 1 + prng.below(20), concurrency_increment: 3 + prng.below(20) },
+      { startConcurrency: 1 + prng.below(20), concurrencyIncrement: 3 + prng.below(20) },
     );
     if (!searched.result.true_max) continue;
     confirmed += 1;
@@ -173,8 +173,8 @@ test("[FM1] [FM3] whatever the capacity and the start, with noise, it is found w
     const capacity = 10 + prng.below(200);
     const measure = queue(capacity, () => (prng.next() - 0.5) * 0.02);
     const { result } = search(measure, {
-      start_concurrency: 1 + prng.below(40),
-      concurrency_increment: 5 + prng.below(30),
+      startConcurrency: 1 + prng.below(40),
+      concurrencyIncrement: 5 + prng.below(30),
     });
     const { max_concurrency: found, low, high } = result;
     const said = `seed ${seed}, ${capacity}: ${JSON.stringify(result)}`;
@@ -215,7 +215,7 @@ for (const servers of [1, 2, 3, 5, 20]) {
         const serviceMs = 15 + prng.below(60);
         const { result, steps } = search(
           loopTarget({ ...plainLoop, servers, serviceMs, ...model }, 5, prng),
-          { start_concurrency: 1 + prng.below(12), concurrency_increment: 1 + prng.below(10) },
+          { startConcurrency: 1 + prng.below(12), concurrencyIncrement: 1 + prng.below(10) },
         );
         const { true_max: isTrue, max_concurrency: found, low, high } = result;
         const said = `${name}, seed ${seed}: ${JSON.stringify(result)}, ${steps.join(" ")}`;
@@ -233,7 +233,7 @@ test("[FM3] [FM7] a generator that is late all the time gives no confirmed answe
   for (const servers of [1, 2, 5]) {
     const prng = createPrng(`late/${servers}`);
     const model = { ...plainLoop, servers, lateShare: 1, lateMs: 10 };
-    const { result } = search(loopTarget(model, 5, prng), { start_concurrency: 1 });
+    const { result } = search(loopTarget(model, 5, prng), { startConcurrency: 1 });
     assert.deepEqual([result.true_max, result.low, result.high], [false, null, null]);
     assert.match(result.reason, /load generator was late/);
   }
@@ -248,7 +248,7 @@ test("[FM3] a step that contradicts another is no answer: it is between the two"
     if (connections !== 2 || looks % 2 === 1) return stats;
     return { ...stats, qps: 150, qpsLow: 100, qpsHigh: 200 };
   };
-  const { result } = search(fickle, { start_concurrency: 1, concurrency_increment: 1 });
+  const { result } = search(fickle, { startConcurrency: 1, concurrencyIncrement: 1 });
   const { low, high, true_max: isTrue } = result;
   assert.ok(!isTrue || result.max_concurrency === 2, JSON.stringify(result));
   assert.ok((low ?? 0) <= 2 && 2 <= (high ?? Infinity), JSON.stringify(result));
@@ -268,7 +268,7 @@ test("[FM3] a step that contradicts another is no answer: it is between the two"
 });
 
 test("[FM9] a step whose interval does not tell is run again, four times at most", () => {
-  const { result, steps } = search(queue(8, undefined, 0.5), { start_concurrency: 4 });
+  const { result, steps } = search(queue(8, undefined, 0.5), { startConcurrency: 4 });
   const counts = Map.groupBy(steps, ([connections]) => connections);
   assert.ok([...counts.values()].every(({ length }) => length <= 4));
   assert.equal(result.true_max, false);
@@ -331,10 +331,10 @@ test("[FM8] the interval has the true rate in it, nineteen times of twenty", () 
 });
 
 test("[FM4] a start beyond the maximum is found out", () => {
-  const { result, steps } = search(queue(8), { start_concurrency: 64 });
+  const { result, steps } = search(queue(8), { startConcurrency: 64 });
   assert.deepEqual([result.max_concurrency, result.true_max], [8, true]);
   assert.deepEqual(steps[1], [74, "PLATEAU"]);
-  assert.equal(search(queue(1), { start_concurrency: 4 }).result.max_concurrency, 1);
+  assert.equal(search(queue(1), { startConcurrency: 4 }).result.max_concurrency, 1);
 });
 
 test("[FM1] errors and queues at the server end a climb", () => {
@@ -356,7 +356,7 @@ test("[FM1] errors and queues at the server end a climb", () => {
 });
 
 test("[FM3] [FM5] bounds and stops are no answer, and say so", () => {
-  const bounded = search(queue(1_000), { max_concurrency: 40 }).result;
+  const bounded = search(queue(1_000), { maxConcurrency: 40 }).result;
   assert.deepEqual([bounded.max_concurrency, bounded.true_max, bounded.high], [40, false, null]);
   assert.match(bounded.reason, /40 connections were allowed/);
   let flips = 0;

@@ -97,7 +97,7 @@ const resolution = 0.05;
 /** An answer is accepted when it is known within this share. */
 const answerWithin = 0.1;
 
-export function beginFindMax({ start_concurrency: connections }: FindMaxConfig): FindMaxState {
+export function beginFindMax({ startConcurrency: connections }: FindMaxConfig): FindMaxState {
   return { step: 1, connections, stage: "climb", seen: [] };
 }
 
@@ -245,7 +245,7 @@ function lateness({ isLate, steps }: Seen): Finding | undefined {
 }
 
 function failureOf(
-  { max_error_rate_pct: limit }: FindMaxConfig,
+  { maxErrorRatePct: limit }: FindMaxConfig,
   { qps, errorRatePct: errors, ops, queuedShare }: Seen,
 ): Finding | undefined {
   const unclear = (reason: string): Finding => ({ kind: "unclear", outcome: null, reason });
@@ -263,7 +263,7 @@ function failureOf(
 }
 
 function tailFailure(
-  { latency_stability_pct: limitPct }: FindMaxConfig,
+  { latencyStabilityPct: limitPct }: FindMaxConfig,
   baseline: Seen | undefined,
   { p95Ms, p95LowMs }: Seen,
 ): Finding | undefined {
@@ -279,7 +279,7 @@ function tailFailure(
 }
 
 function shortfall(
-  { qps_stability_pct: noisePct }: FindMaxConfig,
+  { qpsStabilityPct: noisePct }: FindMaxConfig,
   prior: Seen | undefined,
   seen: Seen,
 ): Finding | undefined {
@@ -335,11 +335,11 @@ function decideAfter(
   const { low, high } = boundsOf(judged);
   const highest = judged.at(-1)?.seen.connections ?? 0;
   if (high === undefined) {
-    const most = config.max_concurrency ?? Infinity;
+    const most = config.maxConcurrency ?? Infinity;
     if (highest >= most) return { isTrueMax: false, reason: `${most} connections were allowed` };
     const unclear = judged.filter(({ seen }) => seen.connections > (low?.seen.connections ?? 0));
     if (unclear.length >= unclearMax) return { isTrueMax: false, reason: untold };
-    return { connections: Math.min(most, highest + config.concurrency_increment), stage: "climb" };
+    return { connections: Math.min(most, highest + config.concurrencyIncrement), stage: "climb" };
   }
   const lowest = judged[0]?.seen.connections ?? 1;
   if (low === undefined || (low.seen.connections === lowest && !isProven(judged))) {
@@ -358,7 +358,7 @@ function decideAfter(
  * it, but not after two.
  */
 function decideRepeat(
-  { max_concurrency: most }: FindMaxConfig,
+  { maxConcurrency: most }: FindMaxConfig,
   state: FindMaxState,
   judged: readonly Judged[],
 ): Next | undefined {

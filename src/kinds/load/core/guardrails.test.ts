@@ -11,7 +11,7 @@ const quiet: GuardrailFacts = {
   p99LatencyMs: null,
   missedSlos: [],
 };
-const { guardrails } = scenarioOf({ guardrails: { max_cpu_percent: 85, max_error_rate_pct: 1 } });
+const { guardrails } = scenarioOf({ guardrails: { maxCpuPercent: 85, maxErrorRatePct: 1 } });
 
 test("[GR1] [GR2] load is taken back after the grace, and the run fails after another", () => {
   let state = noGuardrailState;
@@ -57,7 +57,7 @@ test("[GR4] a missed objective aborts only where it is asked to", () => {
   const facts = { ...quiet, nowMs: 60_000, missedSlos: ["p95 of ALL 12 ms is above 10 ms"] };
   const since = { exceededSinceMs: { slo: 0 }, backedOffAtMs: undefined };
   assert.equal(decideGuardrails(guardrails, since, facts).decision.kind, "none");
-  const strict = { ...guardrails, abort_on_slo: true };
+  const strict = { ...guardrails, abortOnSlo: true };
   assert.deepEqual(decideGuardrails(strict, since, facts).decision, {
     kind: "fail",
     detail: "p95 of ALL 12 ms is above 10 ms",

@@ -42,7 +42,7 @@ export function decideGuardrails(
   const exceededSinceMs = Object.fromEntries(
     [...exceeded.keys()].map((limit) => [limit, state.exceededSinceMs[limit] ?? nowMs]),
   );
-  const graceMs = config.grace_seconds * 1000;
+  const graceMs = config.graceSeconds * 1000;
   const next = { ...state, exceededSinceMs };
   const isOver = (fromMs: number): boolean => nowMs - fromMs >= graceMs;
   const worst = [...exceeded].find(([limit]) => isOver(exceededSinceMs[limit] ?? nowMs)); // GR1
@@ -61,17 +61,17 @@ function exceededLimits(
   facts: GuardrailFacts,
 ): ReadonlyMap<string, string> {
   const limits = [
-    ["cpu", facts.cpuPercent, config.max_cpu_percent, "CPU of a worker", "%"],
-    ["memory", facts.memoryPercent, config.max_memory_percent, "memory of a worker", "%"],
-    ["errors", facts.errorRatePct, config.max_error_rate_pct, "error rate", "%"],
-    ["latency", facts.p99LatencyMs, config.max_p99_latency_ms, "p99 latency", "ms"],
+    ["cpu", facts.cpuPercent, config.maxCpuPercent, "CPU of a worker", "%"],
+    ["memory", facts.memoryPercent, config.maxMemoryPercent, "memory of a worker", "%"],
+    ["errors", facts.errorRatePct, config.maxErrorRatePct, "error rate", "%"],
+    ["latency", facts.p99LatencyMs, config.maxP99LatencyMs, "p99 latency", "ms"],
   ] as const;
   const exceeded = new Map<string, string>();
   for (const [limit, value, max, what, unit] of limits) {
     if (value === null || max === null || value <= max) continue;
     exceeded.set(limit, `${what} ${value.toFixed(1)} ${unit} is above ${max} ${unit}`);
   }
-  if (config.abort_on_slo && facts.missedSlos.length > 0) {
+  if (config.abortOnSlo && facts.missedSlos.length > 0) {
     exceeded.set("slo", facts.missedSlos.join("; "));
   }
   return exceeded;

@@ -9,10 +9,10 @@ const noStep = { stepId: null, stepNumber: null };
 test("[PN1] stages begin with measurement and end on time, whenever they are announced", () => {
   const staged = scenarioOf({
     workload: {
-      ramp_seconds: 3,
+      rampSeconds: 3,
       stages: [
-        { duration_seconds: 10, target: 40 },
-        { duration_seconds: 20, target: 5 },
+        { durationSeconds: 10, target: 40 },
+        { durationSeconds: 20, target: 5 },
       ],
     },
   });
@@ -29,9 +29,9 @@ test("[PN1] stages begin with measurement and end on time, whenever they are ann
   assert.equal(peakConnections(staged), 40);
   const qps = scenarioOf({
     workload: {
-      load_mode: "QPS",
-      target_qps: 100,
-      stages: [{ duration_seconds: 10, target: 250 }],
+      loadMode: "QPS",
+      targetQps: 100,
+      stages: [{ durationSeconds: 10, target: 250 }],
     },
   });
   assert.deepEqual(plannedLoad(qps, 2_500), {
@@ -61,7 +61,7 @@ test("[PN2] [PN3] only those are told whose target changes; who left is nobody's
     ],
   );
   assert.equal(decideTargetChange(targets, [], load, noStep), undefined);
-  const fixed = scenarioOf({ scaling: { mode: "FIXED", min_workers: 2, min_connections: 3 } });
+  const fixed = scenarioOf({ scaling: { mode: "FIXED", minWorkers: 2, minConnections: 3 } });
   assert.equal(allowedLoad(fixed, load).connections, 6);
 });
 
@@ -95,7 +95,7 @@ test("[QS1] [QS2] [QS3] short intervals grow, until growing brings nothing; FIXE
 });
 
 test("[QS4] BOUNDED at its ceiling is over after three short intervals in a row", () => {
-  const bounded = scenarioOf({ scaling: { mode: "BOUNDED", max_workers: 2, max_connections: 6 } });
+  const bounded = scenarioOf({ scaling: { mode: "BOUNDED", maxWorkers: 2, maxConnections: 6 } });
   let state = beginScaling(10, facts({}));
   const kinds = [];
   for (let nth = 1; nth <= 6; nth += 1) {

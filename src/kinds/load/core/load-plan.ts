@@ -19,18 +19,18 @@ export function plannedLoad(scenario: Scenario, measuredMs: number | undefined):
 
 /** Stage 0 is the run's own target. */
 export function stageLoad({ workload }: Scenario, number: number): PlannedLoad {
-  const isQps = workload.load_mode === "QPS";
+  const isQps = workload.loadMode === "QPS";
   const base = {
-    connections: workload.concurrent_connections,
-    qps: isQps ? (workload.target_qps ?? 0) : null,
+    connections: workload.concurrentConnections,
+    qps: isQps ? (workload.targetQps ?? 0) : null,
   };
   const stage = workload.stages[number - 1];
   if (stage === undefined) {
-    return { ...base, rampSeconds: workload.ramp_seconds, reason: "run_target" };
+    return { ...base, rampSeconds: workload.rampSeconds, reason: "run_target" };
   }
-  const { target, duration_seconds: rampSeconds } = stage;
+  const { target, durationSeconds: rampSeconds } = stage;
   const before = workload.stages.slice(0, number - 1);
-  const fromMs = before.reduce((sum, { duration_seconds: seconds }) => sum + seconds * 1000, 0);
+  const fromMs = before.reduce((sum, { durationSeconds: seconds }) => sum + seconds * 1000, 0);
   const changed = isQps ? { qps: target } : { connections: Math.round(target) };
   return { ...base, ...changed, rampSeconds, fromMs, reason: `stage_${number}` };
 }
@@ -42,7 +42,7 @@ export function stageLoad({ workload }: Scenario, number: number): PlannedLoad {
 export function stageAt({ workload }: Scenario, measuredMs: number | undefined): number {
   if (measuredMs === undefined || measuredMs < 0) return 0;
   let endMs = 0;
-  const index = workload.stages.findIndex(({ duration_seconds: seconds }) => {
+  const index = workload.stages.findIndex(({ durationSeconds: seconds }) => {
     endMs += seconds * 1000;
     return measuredMs < endMs;
   });
@@ -53,11 +53,11 @@ export function stageAt({ workload }: Scenario, measuredMs: number | undefined):
  * The highest number of connections in the run's plan: the run starts enough workers for all of
  * them.
  */
-export function peakConnections({ workload, find_max: findMax }: Scenario): number {
-  if (workload.load_mode === "FIND_MAX_CONCURRENCY") return findMax.start_concurrency;
-  if (workload.load_mode === "QPS") return workload.concurrent_connections;
+export function peakConnections({ workload, findMax }: Scenario): number {
+  if (workload.loadMode === "FIND_MAX_CONCURRENCY") return findMax.startConcurrency;
+  if (workload.loadMode === "QPS") return workload.concurrentConnections;
   const stages = workload.stages.map(({ target }) => Math.round(target));
-  return Math.max(workload.concurrent_connections, ...stages);
+  return Math.max(workload.concurrentConnections, ...stages);
 }
 
 /**
@@ -66,7 +66,7 @@ export function peakConnections({ workload, find_max: findMax }: Scenario): numb
  */
 export function allowedLoad(scenario: Scenario, load: PlannedLoad): PlannedLoad {
   const { mode } = scenario.scaling;
-  if (scenario.workload.load_mode === "FIND_MAX_CONCURRENCY") {
+  if (scenario.workload.loadMode === "FIND_MAX_CONCURRENCY") {
     return { ...load, connections: Math.min(load.connections, connectionsCeiling(scenario)) };
   }
   if (mode === "AUTO") return load;
@@ -87,7 +87,7 @@ export function reducedLoad(load: PlannedLoad, share: number): PlannedLoad {
 /** The maximum of BOUNDED; other modes have none. */
 export function connectionsCeiling({ scaling }: Scenario): number {
   if (scaling.mode !== "BOUNDED") return Infinity;
-  return (scaling.max_workers ?? Infinity) * (scaling.max_connections ?? Infinity);
+  return (scaling.maxWorkers ?? Infinity) * (scaling.maxConnections ?? Infinity);
 }
 
 export interface TargetChange {

@@ -133,7 +133,7 @@ export function begin(state: Alive, startMs: number, turn: Turn): Alive {
   const { link, told } = state;
   const { inbox, clock, view, worker } = link;
   const { scenario, warmupStartTimeMs: begunMs } = view;
-  const first = scenario.workload.warmup_seconds > 0 ? "WARMUP" : "MEASUREMENT";
+  const first = scenario.workload.warmupSeconds > 0 ? "WARMUP" : "MEASUREMENT";
   const known = measured(inbox.phase);
   // Without a warm-up the load itself waits for the moment that was announced.
   if (known === undefined && first === "MEASUREMENT" && isPhaseAhead(inbox)) return state;
@@ -161,7 +161,7 @@ export function begin(state: Alive, startMs: number, turn: Turn): Alive {
  */
 function limitMeasurement(link: Link, begunMs: number, turn: Turn): void {
   const { scenario, warmupEndTimeMs } = link.view;
-  const { load_mode: mode, duration_seconds: seconds } = scenario.workload;
+  const { loadMode: mode, durationSeconds: seconds } = scenario.workload;
   if (mode === "FIND_MAX_CONCURRENCY") return;
   const isJoined = link.isLate && warmupEndTimeMs !== null;
   const fromMs = isJoined ? link.clock.toLocalMs(warmupEndTimeMs) : begunMs;

@@ -25,7 +25,7 @@ const row: RunView = {
   runId: testRun("run"),
   status: "RUNNING",
   phase: "PREPARING",
-  scenario: scenarioOf({ workload: { concurrent_connections: 4 } }),
+  scenario: scenarioOf({ workload: { concurrentConnections: 4 } }),
   targetSecret: null,
   targets: {},
   startTimeMs: null,

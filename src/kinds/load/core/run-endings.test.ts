@@ -51,8 +51,8 @@ test("[RP1] a process that should be gone is asked after 10 s and killed after 2
 
 test("[FR1] [FR2] [FR3] [FR4] a step settles under no number, waits for all, is measured, then judged", () => {
   const scenario = scenarioOf({
-    find_max: { step_duration_seconds: 10, start_concurrency: 8, concurrency_increment: 8 },
-    scaling: { mode: "BOUNDED", max_workers: 1, max_connections: 12 },
+    findMax: { stepDurationSeconds: 10, startConcurrency: 8, concurrencyIncrement: 8 },
+    scaling: { mode: "BOUNDED", maxWorkers: 1, maxConnections: 12 },
   });
   const settling = beginProgress(scenario, 0);
   assert.equal(stepOf(settling), 0);
@@ -154,7 +154,7 @@ test("[TH1] [TH2] this machine may be loaded, others by name only, addresses hav
     checkTargetHost({
       ...scenarioOf().target,
       url,
-      allowed_hosts: allowed,
+      allowedHosts: allowed,
       kind: kind as "postgres",
     });
   for (const url of [

@@ -1,7 +1,7 @@
 /**
  * A load test's configuration: what `SCENARIO_CONFIG` of the specification is, field by field, and
- * what it leaves open. A template's `config` is one of these; a run has a copy of it, which nothing
- * changes. `parseScenario` makes it of what people write.
+ * what it leaves open, in camelCase. A run has a copy of it, which nothing changes. `parseScenario`
+ * makes it of what people write, and `scenario-codec.ts` writes it in their snake_case again.
  */
 
 import type { QueryKind } from "./operation.ts";
@@ -24,12 +24,12 @@ export const workloadPresets = [
 export type WorkloadPreset = (typeof workloadPresets)[number];
 
 export interface Scenario {
-  readonly template_id: string | null;
-  readonly template_name: string;
+  readonly templateId: string | null;
+  readonly templateName: string;
   readonly target: TargetConfig;
   readonly workload: WorkloadConfig;
   readonly scaling: ScalingConfig;
-  readonly find_max: FindMaxConfig;
+  readonly findMax: FindMaxConfig;
   readonly guardrails: GuardrailConfig;
   readonly slos: readonly SloConfig[];
   readonly verdict: VerdictConfig;
@@ -40,43 +40,43 @@ export interface TargetConfig {
   readonly kind: (typeof targetKinds)[number];
   readonly url: string;
   /** The coordinator's environment variable that has the password. */
-  readonly password_env: string | null;
+  readonly passwordEnv: string | null;
   /** Hosts beyond loopback that may be loaded. */
-  readonly allowed_hosts: readonly string[];
-  readonly table_name: string;
+  readonly allowedHosts: readonly string[];
+  readonly tableName: string;
   /**
    * STANDARD, HYBRID or INTERACTIVE, as in the specification. Null when the target has no table
    * types.
    */
-  readonly table_type: string | null;
+  readonly tableType: string | null;
   readonly warehouse: string | null;
   /** Statements that create and fill the tables; run at Prepare when requested (`load_data`). */
-  readonly load_sql: readonly string[];
+  readonly loadSql: readonly string[];
   /**
-   * Statements that restore the data that `load_sql` made; run before every start with
-   * `reset_data`.
+   * Statements that restore the data that `loadSql` made; run before every start with
+   * `resetData`.
    */
-  readonly reset_sql: readonly string[];
-  readonly reset_data: boolean;
+  readonly resetSql: readonly string[];
+  readonly resetData: boolean;
   readonly scale: number;
 }
 
 export interface WorkloadConfig {
-  readonly load_mode: LoadMode;
+  readonly loadMode: LoadMode;
   readonly preset: WorkloadPreset;
-  readonly concurrent_connections: number;
+  readonly concurrentConnections: number;
   /** Only in QPS mode. */
-  readonly target_qps: number | null;
+  readonly targetQps: number | null;
   readonly arrivals: "uniform" | "poisson";
-  readonly duration_seconds: number;
-  readonly warmup_seconds: number;
+  readonly durationSeconds: number;
+  readonly warmupSeconds: number;
   /** The ramp at the beginning, from 0 to the target. */
-  readonly ramp_seconds: number;
+  readonly rampSeconds: number;
   /** The pause between two operations on one connection; closed loop only. */
-  readonly think_time_ms: number;
+  readonly thinkTimeMs: number;
   /** Operations in flight on one connection. */
-  readonly pipeline_depth: number;
-  readonly operation_timeout_ms: number;
+  readonly pipelineDepth: number;
+  readonly operationTimeoutMs: number;
   readonly seed: number;
   /**
    * Stages instead of one constant target. Each begins at the end of the one before, and is linear
@@ -84,15 +84,15 @@ export interface WorkloadConfig {
    */
   readonly stages: readonly StageConfig[];
   /** Shares derived from the operations' weights. */
-  readonly read_percent: number;
-  readonly write_percent: number;
+  readonly readPercent: number;
+  readonly writePercent: number;
   readonly operations: readonly OperationConfig[];
   /** One of this many operations is recorded in `query_executions`; 1 records all. */
-  readonly record_one_in: number;
+  readonly recordOneIn: number;
 }
 
 export interface StageConfig {
-  readonly duration_seconds: number;
+  readonly durationSeconds: number;
   /** Connections in CONCURRENCY mode, operations per second in QPS mode. */
   readonly target: number;
 }
@@ -105,7 +105,7 @@ export interface OperationConfig {
   readonly statements: readonly string[];
   readonly transaction: boolean;
   /** For HTTP, the statuses that count as success; 200 to 299 by default. */
-  readonly expect_status?: readonly number[] | undefined;
+  readonly expectStatus?: readonly number[] | undefined;
   readonly parameters: Readonly<Record<string, ValueConfig>>;
 }
 
@@ -123,7 +123,7 @@ export type ValueConfig =
   | { readonly kind: "insert_key"; readonly start: number }
   | { readonly kind: "integer"; readonly min: number; readonly max: number }
   | { readonly kind: "double"; readonly min: number; readonly max: number }
-  | { readonly kind: "text"; readonly length_min: number; readonly length_max: number }
+  | { readonly kind: "text"; readonly lengthMin: number; readonly lengthMax: number }
   | { readonly kind: "choice"; readonly values: readonly (string | number | boolean | null)[] }
   | { readonly kind: "pool"; readonly pool: string; readonly distribution: "uniform" | "zipfian" }
   | { readonly kind: "now" }
@@ -133,39 +133,39 @@ export type ValueConfig =
 /** Null means no limit; `-1` is read as null. */
 export interface ScalingConfig {
   readonly mode: ScalingMode;
-  readonly worker_count: number | null;
-  readonly per_worker_capacity: number | null;
-  readonly worker_group_count: number | null;
-  readonly min_workers: number | null;
-  readonly max_workers: number | null;
-  readonly min_connections: number | null;
-  readonly max_connections: number | null;
+  readonly workerCount: number | null;
+  readonly perWorkerCapacity: number | null;
+  readonly workerGroupCount: number | null;
+  readonly minWorkers: number | null;
+  readonly maxWorkers: number | null;
+  readonly minConnections: number | null;
+  readonly maxConnections: number | null;
   /** Null means more than half of the workers. */
-  readonly min_healthy_workers: number | null;
+  readonly minHealthyWorkers: number | null;
   readonly placement: Placement;
 }
 
 export interface FindMaxConfig {
-  /** Mirrors `load_mode`. */
+  /** Mirrors `loadMode`. */
   readonly enabled: boolean;
-  readonly start_concurrency: number;
-  readonly concurrency_increment: number;
-  readonly max_concurrency: number | null;
-  readonly step_duration_seconds: number;
-  readonly qps_stability_pct: number;
-  readonly latency_stability_pct: number;
-  readonly max_error_rate_pct: number;
+  readonly startConcurrency: number;
+  readonly concurrencyIncrement: number;
+  readonly maxConcurrency: number | null;
+  readonly stepDurationSeconds: number;
+  readonly qpsStabilityPct: number;
+  readonly latencyStabilityPct: number;
+  readonly maxErrorRatePct: number;
 }
 
 /** A limit of null is not watched. */
 export interface GuardrailConfig {
-  readonly max_cpu_percent: number | null;
-  readonly max_memory_percent: number | null;
-  readonly max_error_rate_pct: number | null;
-  readonly max_p99_latency_ms: number | null;
+  readonly maxCpuPercent: number | null;
+  readonly maxMemoryPercent: number | null;
+  readonly maxErrorRatePct: number | null;
+  readonly maxP99LatencyMs: number | null;
   /** How long a limit must be exceeded before load is reduced, and again before the run fails. */
-  readonly grace_seconds: number;
-  readonly abort_on_slo: boolean;
+  readonly graceSeconds: number;
+  readonly abortOnSlo: boolean;
 }
 
 /** `availability_pct` is a minimum; it and `longest_silence` are only for ALL. */
@@ -184,10 +184,10 @@ export interface SloConfig {
 
 /** Limits that fail a run whatever its objectives (`verdict.ts`). Null disables a limit. */
 export interface VerdictConfig {
-  readonly needs_success: boolean;
-  readonly max_error_rate_pct: number | null;
-  readonly max_unserved_pct: number | null;
-  readonly min_availability_pct: number | null;
+  readonly needsSuccess: boolean;
+  readonly maxErrorRatePct: number | null;
+  readonly maxUnservedPct: number | null;
+  readonly minAvailabilityPct: number | null;
   /** Default 5 s, or more when answers are usually far apart (VE4). */
-  readonly max_silence_seconds?: number | null | undefined;
+  readonly maxSilenceSeconds?: number | null | undefined;
 }

@@ -10,7 +10,7 @@ import type { TargetConfig } from "./scenario.ts";
  * `bad_request`.
  */
 export function checkTargetHost(config: TargetConfig, connected?: string): void {
-  const { kind, url, allowed_hosts: allowed } = config;
+  const { kind, url, allowedHosts: allowed } = config;
   if (kind === "sqlite" || kind === "duckdb") return;
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined) throw refusal("the target's address is none that is understood");

@@ -111,7 +111,7 @@ test("[VE4] a limit for silence that is set counts as it is; one that is relaxed
   const slow = away(100, 19, 20_000);
   const { allowances } = judgeRun(verdictDefaults, slow, kept);
   assert.match(allowances.join(), /up to 20 s are allowed instead of 5 s.*usually are 2 s apart/);
-  const set = judgeRun({ ...verdictDefaults, max_silence_seconds: 5 }, slow, kept);
+  const set = judgeRun({ ...verdictDefaults, maxSilenceSeconds: 5 }, slow, kept);
   assert.equal(set.verdict, "FAILED");
   assert.match(set.reasons.join(), /longest silence 19 s.*at most 5 s/);
   assert.deepEqual(set.allowances, []);
@@ -119,11 +119,11 @@ test("[VE4] a limit for silence that is set counts as it is; one that is relaxed
 
 test("[VE2] a template's own limits count, and are said", () => {
   const own: VerdictConfig = {
-    needs_success: false,
-    max_error_rate_pct: 50,
-    max_unserved_pct: null,
-    min_availability_pct: 10,
-    max_silence_seconds: null,
+    needsSuccess: false,
+    maxErrorRatePct: 50,
+    maxUnservedPct: null,
+    minAvailabilityPct: 10,
+    maxSilenceSeconds: null,
   };
   const bad = { ...away(50, 40), errors: 4_000, unserved: 90_000 };
   const { verdict, reasons, allowances } = judgeRun(own, bad, kept);
@@ -133,7 +133,7 @@ test("[VE2] a template's own limits count, and are said", () => {
   assert.match(allowances.join("\n"), /unserved arrivals not judged \(default at most 1 %\)/);
   assert.equal(judgeRun(own, { ...bad, errors: 10_000 }, kept).verdict, "FAILED");
   assert.equal(
-    judgeRun({ ...own, max_error_rate_pct: null }, { ...bad, errors: 10_000 }, kept).verdict,
+    judgeRun({ ...own, maxErrorRatePct: null }, { ...bad, errors: 10_000 }, kept).verdict,
     "PASSED",
   );
 });

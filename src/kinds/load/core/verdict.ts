@@ -8,10 +8,10 @@ import type { LoadMode, VerdictConfig } from "./scenario.ts";
 import { missedSlos, type SloResult, shown } from "./slo.ts";
 
 export const verdictDefaults = {
-  needs_success: true,
-  max_error_rate_pct: 5,
-  max_unserved_pct: 1,
-  min_availability_pct: 99,
+  needsSuccess: true,
+  maxErrorRatePct: 5,
+  maxUnservedPct: 1,
+  minAvailabilityPct: 99,
 } satisfies VerdictConfig;
 /**
  * Of an operation that fails no more often than the default allows, three failures of three are one
@@ -72,18 +72,18 @@ function brokenLimits(config: VerdictConfig, facts: VerdictFacts): readonly stri
   const { ops, errors, unserved, availability, loadMode } = facts;
   const due = ops + unserved;
   if (due === 0 && !facts.hasCompleted) return [];
-  if (config.needs_success && ops - errors === 0) {
+  if (config.needsSuccess && ops - errors === 0) {
     const what = due === 0 ? "nothing was measured" : `${errors} failed, ${unserved} unserved`;
     return [`no operation succeeded: ${what}`];
   }
-  const reasons: string[] = config.needs_success ? neverSucceeded(facts) : [];
+  const reasons: string[] = config.needsSuccess ? neverSucceeded(facts) : [];
   if (loadMode === "FIND_MAX_CONCURRENCY") {
-    return config.needs_success ? [...reasons, ...failedSearch(facts)] : [];
+    return config.needsSuccess ? [...reasons, ...failedSearch(facts)] : [];
   }
   const {
-    max_error_rate_pct: errorsMax,
-    max_unserved_pct: unservedMax,
-    min_availability_pct: availabilityMin,
+    maxErrorRatePct: errorsMax,
+    maxUnservedPct: unservedMax,
+    minAvailabilityPct: availabilityMin,
   } = config;
   const errorPct = ops === 0 ? 0 : (errors / ops) * 100;
   const unservedPct = due === 0 ? 0 : (unserved / due) * 100;
@@ -133,7 +133,7 @@ function failedSearch({ search, hasCompleted }: VerdictFacts): readonly string[]
 
 /** VE4 */
 function silenceLimitMs(
-  { max_silence_seconds: seconds }: VerdictConfig,
+  { maxSilenceSeconds: seconds }: VerdictConfig,
   availability: Availability | null,
 ): number | null {
   if (seconds !== undefined) return seconds === null ? null : seconds * 1000;
@@ -146,7 +146,7 @@ function relaxedSilence(
   { availability, loadMode }: VerdictFacts,
 ): readonly string[] {
   const limitMs = silenceLimitMs(config, availability);
-  if (loadMode === "FIND_MAX_CONCURRENCY" || config.max_silence_seconds !== undefined) return [];
+  if (loadMode === "FIND_MAX_CONCURRENCY" || config.maxSilenceSeconds !== undefined) return [];
   if (limitMs === null || limitMs <= silenceSecondsMax * 1000) return [];
   return [
     `silences up to ${shown(limitMs / 1000)} s are allowed instead of ${silenceSecondsMax} s, because answers usually are ${shown(limitMs / 1000 / usualFactor)} s apart; verdict.max_silence_seconds sets a limit`,
@@ -155,12 +155,12 @@ function relaxedSilence(
 
 /** VE2 */
 function allowancesOf(config: VerdictConfig): readonly string[] {
-  const usuals = { ...verdictDefaults, max_silence_seconds: silenceSecondsMax };
+  const usuals = { ...verdictDefaults, maxSilenceSeconds: silenceSecondsMax };
   const limits = [
-    ["max_error_rate_pct", "error rate", "at most", " %"],
-    ["max_unserved_pct", "unserved arrivals", "at most", " %"],
-    ["min_availability_pct", "availability", "at least", " %"],
-    ["max_silence_seconds", "longest silence", "at most", " s"],
+    ["maxErrorRatePct", "error rate", "at most", " %"],
+    ["maxUnservedPct", "unserved arrivals", "at most", " %"],
+    ["minAvailabilityPct", "availability", "at least", " %"],
+    ["maxSilenceSeconds", "longest silence", "at most", " s"],
   ] as const;
   const changed = limits.flatMap(([field, name, bound, unit]) => {
     const [own, usual] = [config[field], usuals[field]];
@@ -168,7 +168,7 @@ function allowancesOf(config: VerdictConfig): readonly string[] {
     const rule = own === null ? "not judged" : `${bound} ${own}${unit}`;
     return [`the template's own limit: ${name} ${rule} (default ${bound} ${usual}${unit})`];
   });
-  return config.needs_success
+  return config.needsSuccess
     ? changed
     : ["the template's own limit: a run passes even if no operation succeeded", ...changed];
 }

@@ -46,16 +46,16 @@ test("[WT2] the modes", () => {
     isCapped,
   });
   assert.deepEqual(shape({}, 100), capped(2, 100));
-  assert.deepEqual(shape({ per_worker_capacity: 25 }, 100), capped(4, 100));
-  assert.deepEqual(shape({ worker_count: 5 }, 100), capped(5, 100));
+  assert.deepEqual(shape({ perWorkerCapacity: 25 }, 100), capped(4, 100));
+  assert.deepEqual(shape({ workerCount: 5 }, 100), capped(5, 100));
   assert.deepEqual(
-    shape({ mode: "FIXED", min_workers: 3, min_connections: 7, max_workers: 9 }, 100),
+    shape({ mode: "FIXED", minWorkers: 3, minConnections: 7, maxWorkers: 9 }, 100),
     capped(3, 21),
   );
-  const bounded = { mode: "BOUNDED", max_workers: 2, max_connections: 10 } as const;
+  const bounded = { mode: "BOUNDED", maxWorkers: 2, maxConnections: 10 } as const;
   assert.deepEqual(shape(bounded, 100), capped(2, 20, true));
   assert.deepEqual(shape(bounded, 15), capped(2, 15));
-  assert.deepEqual(shape({ ...bounded, min_workers: 2 }, 5), capped(2, 5));
+  assert.deepEqual(shape({ ...bounded, minWorkers: 2 }, 5), capped(2, 5));
 });
 
 test("[WT5] without a capacity the kind of target says how many connections a worker has", () => {
@@ -66,13 +66,13 @@ test("[WT5] without a capacity the kind of target says how many connections a wo
     kinds.map((kind) => workers(kind)),
     [2, 4, 4, 4, 8, 1],
   );
-  assert.equal(workers("sqlite", { per_worker_capacity: 128 }), 1);
-  const bounded = { mode: "BOUNDED", max_connections: 32 } as const;
+  assert.equal(workers("sqlite", { perWorkerCapacity: 128 }), 1);
+  const bounded = { mode: "BOUNDED", maxConnections: 32 } as const;
   assert.equal(workers("postgres", bounded), 4);
 });
 
 test("[WT3] rather fewer workers than too few connections each", () => {
-  assert.deepEqual(shape({ worker_count: 8, min_connections: 4 }, 10), {
+  assert.deepEqual(shape({ workerCount: 8, minConnections: 4 }, 10), {
     workers: 2,
     connections: 10,
     isCapped: false,
@@ -87,12 +87,12 @@ test("[WT1] without a word from the orchestrator, groups take shares that sum to
       qps: groups.reduce((sum, each) => sum + (each.qps ?? 0), 0),
     };
   };
-  const closed = scenarioOf({ workload: { concurrent_connections: 10 } });
+  const closed = scenarioOf({ workload: { concurrentConnections: 10 } });
   assert.deepEqual(sums(closed), { connections: 10, qps: 0 });
-  const open = { load_mode: "QPS", target_qps: 300, concurrent_connections: 7 } as const;
+  const open = { loadMode: "QPS", targetQps: 300, concurrentConnections: 7 } as const;
   assert.deepEqual(sums(scenarioOf({ workload: open })), { connections: 7, qps: 300 });
-  const search = { load_mode: "FIND_MAX_CONCURRENCY" } as const;
-  const found = sums(scenarioOf({ workload: search, find_max: { start_concurrency: 5 } }));
+  const search = { loadMode: "FIND_MAX_CONCURRENCY" } as const;
+  const found = sums(scenarioOf({ workload: search, findMax: { startConcurrency: 5 } }));
   assert.deepEqual(found, { connections: 5, qps: 0 });
 });
 
@@ -105,9 +105,9 @@ test("[WT5] a calibration: as many connections as keep 0.7 of a thread busy, nea
     wantsCalibration(scenarioOf(changes), connections);
   assert.equal(of({}), true);
   assert.equal(of({}, 16), false);
-  assert.equal(of({ workload: { load_mode: "QPS", target_qps: 5 } }, 16), true);
-  assert.equal(of({ scaling: { per_worker_capacity: 25 } }), false);
-  assert.equal(of({ scaling: { worker_count: 2 } }), false);
+  assert.equal(of({ workload: { loadMode: "QPS", targetQps: 5 } }, 16), true);
+  assert.equal(of({ scaling: { perWorkerCapacity: 25 } }), false);
+  assert.equal(of({ scaling: { workerCount: 2 } }), false);
   assert.equal(of({ scaling: { mode: "FIXED" } }), false);
   assert.equal(of({ target: { kind: "duckdb" } }), false);
 });

@@ -47,10 +47,10 @@ export function capacityBy(kind: TargetConfig["kind"], { cpuMs, latencyMs }: Cal
 export function wantsCalibration(scenario: Scenario, connections: number): boolean {
   const { scaling, target, workload } = scenario;
   const usual = capacityOf[target.kind];
-  const isGiven = scaling.per_worker_capacity !== null || scaling.worker_count !== null;
+  const isGiven = scaling.perWorkerCapacity !== null || scaling.workerCount !== null;
   // A file has one process, or its threads are what is short.
   if (isGiven || scaling.mode === "FIXED" || usual <= 16 || usual === Infinity) return false;
-  return workload.load_mode !== "CONCURRENCY" || connections > usual / usualFactor;
+  return workload.loadMode !== "CONCURRENCY" || connections > usual / usualFactor;
 }
 
 /** A larger number is a typing error, or needs another tool. */
@@ -61,25 +61,25 @@ export function decideShape(
   { scaling, workload, target }: Scenario,
   connections: number,
 ): RunShape {
-  const minConnections = scaling.min_connections ?? 1;
+  const minConnections = scaling.minConnections ?? 1;
   if (scaling.mode === "FIXED") {
-    const workers = scaling.min_workers ?? 1;
+    const workers = scaling.minWorkers ?? 1;
     return { workers, connections: workers * minConnections, isCapped: false };
   }
   const isBounded = scaling.mode === "BOUNDED";
-  const capacity = Math.max(1, scaling.per_worker_capacity ?? capacityOf[target.kind]);
+  const capacity = Math.max(1, scaling.perWorkerCapacity ?? capacityOf[target.kind]);
   const perWorkerMax = isBounded
-    ? Math.min(scaling.max_connections ?? Infinity, capacity)
+    ? Math.min(scaling.maxConnections ?? Infinity, capacity)
     : capacity;
-  const workersMax = isBounded ? (scaling.max_workers ?? Infinity) : Infinity;
-  const needed = scaling.worker_count ?? Math.ceil(connections / perWorkerMax);
+  const workersMax = isBounded ? (scaling.maxWorkers ?? Infinity) : Infinity;
+  const needed = scaling.workerCount ?? Math.ceil(connections / perWorkerMax);
   const affordable = Math.max(1, Math.floor(connections / minConnections)); // WT3
-  const least = isBounded ? (scaling.min_workers ?? 1) : 1;
+  const least = isBounded ? (scaling.minWorkers ?? 1) : 1;
   const workers = Math.min(workersMax, Math.max(least, Math.min(needed, affordable)));
   // A user's worker count is used as given; otherwise no worker gets more than it can drive.
-  const ceiling = isBounded ? workers * (scaling.max_connections ?? Infinity) : Infinity;
+  const ceiling = isBounded ? workers * (scaling.maxConnections ?? Infinity) : Infinity;
   const given = Math.max(
-    workers * (workload.load_mode === "QPS" ? 1 : 0),
+    workers * (workload.loadMode === "QPS" ? 1 : 0),
     Math.min(connections, ceiling),
   );
   return { workers, connections: given, isCapped: given < connections };
@@ -117,14 +117,14 @@ export function initialTarget(
   scenario: Scenario,
   worker: { readonly groupId: number; readonly groupCount: number },
 ): WorkerTarget {
-  const { workload, find_max: findMax } = scenario;
-  const isFindMax = workload.load_mode === "FIND_MAX_CONCURRENCY";
-  const wanted = isFindMax ? findMax.start_concurrency : workload.concurrent_connections;
+  const { workload, findMax } = scenario;
+  const isFindMax = workload.loadMode === "FIND_MAX_CONCURRENCY";
+  const wanted = isFindMax ? findMax.startConcurrency : workload.concurrentConnections;
   const { connections } = decideShape(scenario, wanted);
-  const isOpen = workload.load_mode === "QPS";
+  const isOpen = workload.loadMode === "QPS";
   return {
     connections: shareOut(connections, worker.groupCount)[worker.groupId] ?? 0,
-    qps: isOpen ? (workload.target_qps ?? 0) / worker.groupCount : null,
+    qps: isOpen ? (workload.targetQps ?? 0) / worker.groupCount : null,
     stepId: null,
     stepNumber: null,
   };

@@ -58,8 +58,8 @@ export function decideWorkerEnd(facts: WatchdogFacts): WorkerEndKind | undefined
  */
 export function deadlineOf({ workload }: Scenario, startMs: number): number {
   const seconds =
-    workload.load_mode === "FIND_MAX_CONCURRENCY"
-      ? Math.max(findMaxSeconds, workload.duration_seconds)
-      : workload.duration_seconds;
-  return startMs + (workload.warmup_seconds + seconds) * 1000 + drainTimeoutMs;
+    workload.loadMode === "FIND_MAX_CONCURRENCY"
+      ? Math.max(findMaxSeconds, workload.durationSeconds)
+      : workload.durationSeconds;
+  return startMs + (workload.warmupSeconds + seconds) * 1000 + drainTimeoutMs;
 }

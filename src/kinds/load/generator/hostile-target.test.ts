@@ -90,7 +90,7 @@ async function judged(run: Run): Promise<FinalRecord> {
   await Promise.all(drained);
   const series = workers.flatMap(({ book }) => book.snapshot());
   const status: RunStatus = run.stopMs === undefined ? "COMPLETED" : "CANCELLED";
-  const scenario = scenarioOf({ workload: { load_mode: loop === "open" ? "QPS" : "CONCURRENCY" } });
+  const scenario = scenarioOf({ workload: { loadMode: loop === "open" ? "QPS" : "CONCURRENCY" } });
   return finalRecordOf({
     scenario: { ...scenario, slos: [{ of: "ALL", metric: "p95", limit: 1_000 }] },
     series: series.filter(({ phase }) => phase === "MEASUREMENT"),

@@ -10,9 +10,9 @@ import { RunWorld } from "../orchestrator/testing/run-world.ts";
 import { ProcessStore } from "../store/process-store.ts";
 import { scenarioOf } from "../testing/scenario.ts";
 
-const target = { url: "postgres://db.example/x", allowed_hosts: ["db.example"] };
-const workload = { duration_seconds: 20, warmup_seconds: 3, concurrent_connections: 12 };
-const four = scenarioOf({ target, workload, scaling: { worker_count: 4 } });
+const target = { url: "postgres://db.example/x", allowedHosts: ["db.example"] };
+const workload = { durationSeconds: 20, warmupSeconds: 3, concurrentConnections: 12 };
+const four = scenarioOf({ target, workload, scaling: { workerCount: 4 } });
 
 async function statesOf(world: RunWorld, runId: RunId): Promise<readonly string[]> {
   return (await world.processes(runId)).map(
@@ -72,7 +72,7 @@ test("[HS2] what nobody takes is given to another, then started here, or fails w
   await world.addHost("a", { capacity: 100 });
   const b = await world.addHost("b");
   const coordinator = await world.lead();
-  const two = scenarioOf({ target, workload, scaling: { worker_count: 2 } });
+  const two = scenarioOf({ target, workload, scaling: { workerCount: 2 } });
   b.startAnew().start();
   const runId = await world.start(coordinator, two);
   await world.clock.advance(3_000);
@@ -88,7 +88,7 @@ test("[HS2] what nobody takes is given to another, then started here, or fails w
   assert.equal(world.machine.all.length, 2);
   assert.deepEqual(await world.processes(here), []);
 
-  const scaling = { worker_count: 2, placement: "WORKERS" } as const;
+  const scaling = { workerCount: 2, placement: "WORKERS" } as const;
   const lost = await world.start(coordinator, scenarioOf({ target, workload, scaling }));
   await world.untilEnd(lost, 120);
   assert.equal((await world.parent(lost)).status, "FAILED");
@@ -211,7 +211,7 @@ test("[PH5] a Capstan worker with a failed part takes no process, and sees to th
   const [a, b] = [await world.addHost("a", { capacity: 100 }), await world.addHost("b")];
   for (const { startAnew } of [a, b]) startAnew().start();
   const coordinator = await world.lead();
-  const two = scenarioOf({ target, workload, scaling: { worker_count: 2 } });
+  const two = scenarioOf({ target, workload, scaling: { workerCount: 2 } });
   const before = await world.start(coordinator, two);
   await world.until(before, ({ run }) => run.phase === "MEASUREMENT");
   world.unwell.add("a");
@@ -247,7 +247,7 @@ test("[PH3] who should be gone gets its signals elsewhere, once each", async () 
   const a = await world.addHost("a");
   a.machine.drainMs = 1e9;
   a.startAnew().start();
-  const one = scenarioOf({ target, workload, scaling: { worker_count: 1 } });
+  const one = scenarioOf({ target, workload, scaling: { workerCount: 1 } });
   const runId = await world.start(await world.lead(), one);
   await world.untilEnd(runId, 300);
   await world.clock.advance(120_000);

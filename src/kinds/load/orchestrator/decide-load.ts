@@ -115,7 +115,7 @@ function decideSearch({
 }: LoadFacts): { progress: FindMaxProgress; change: RunChange } | undefined {
   const { run, nowMs, workers } = look;
   const { scenario } = run;
-  if (scenario.workload.load_mode !== "FIND_MAX_CONCURRENCY") return undefined;
+  if (scenario.workload.loadMode !== "FIND_MAX_CONCURRENCY") return undefined;
   if (run.phase !== "MEASUREMENT") return undefined;
   if (run.findMax === null) {
     const progress = beginProgress(scenario, nowMs);
@@ -172,7 +172,7 @@ function decideGrowth(
   const isStarting =
     nowMs <
     (run.warmupStartTimeMs ?? run.warmupEndTimeMs ?? nowMs) +
-      run.scenario.workload.ramp_seconds * 1000;
+      run.scenario.workload.rampSeconds * 1000;
   const now = {
     nowMs,
     ops: facts.ops,
@@ -212,7 +212,7 @@ function decideShares(
   const { run } = look;
   const { scenario } = run;
   const sharers = sharersOf(look);
-  const isSearch = scenario.workload.load_mode === "FIND_MAX_CONCURRENCY";
+  const isSearch = scenario.workload.loadMode === "FIND_MAX_CONCURRENCY";
   const measuredMs = measuredMsOf(look);
   const ahead = measuredMs === undefined ? 0 : stageAt(scenario, measuredMs + stageLeadMs);
   const due = isSearch || sharers.length === 0 ? told : Math.max(told, ahead);
@@ -241,8 +241,8 @@ function wishedLoad(
   progress: FindMaxProgress | undefined,
   grown: number | undefined,
 ): PlannedLoad {
-  if (scenario.workload.load_mode === "FIND_MAX_CONCURRENCY") {
-    const connections = progress?.state.connections ?? scenario.find_max.start_concurrency;
+  if (scenario.workload.loadMode === "FIND_MAX_CONCURRENCY") {
+    const connections = progress?.state.connections ?? scenario.findMax.startConcurrency;
     return allowedLoad(scenario, {
       connections,
       qps: null,

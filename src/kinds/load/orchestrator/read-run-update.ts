@@ -76,8 +76,8 @@ export async function readRunUpdate(
   return {
     ...run,
     nowMs,
-    warmupSeconds: workload.warmup_seconds,
-    durationSeconds: workload.duration_seconds,
+    warmupSeconds: workload.warmupSeconds,
+    durationSeconds: workload.durationSeconds,
     targetQps: targetQpsOf(run),
     workers,
     poll: read.poll,
@@ -105,9 +105,9 @@ function supersededWorker(worker: {
 
 /** The current target, including stages and guardrails. */
 function targetQpsOf({ targets, scenario: { workload } }: RunRecord): number | null {
-  if (workload.load_mode !== "QPS") return null;
+  if (workload.loadMode !== "QPS") return null;
   const shares = Object.values(targets).map(({ qps }) => qps ?? 0);
-  return shares.length === 0 ? workload.target_qps : shares.reduce((sum, qps) => sum + qps, 0);
+  return shares.length === 0 ? workload.targetQps : shares.reduce((sum, qps) => sum + qps, 0);
 }
 
 interface Newest {

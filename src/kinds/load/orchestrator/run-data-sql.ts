@@ -7,7 +7,7 @@ export async function runDataSql(
   openTarget: TargetFactory,
   config: TargetConfig,
   password: string | null,
-  which: "load_sql" | "reset_sql",
+  which: "loadSql" | "resetSql",
   signal: AbortSignal,
 ): Promise<void> {
   const target = await openTarget(config, password, "capstan_load:data");
@@ -25,9 +25,10 @@ export async function runDataSql(
 }
 
 /** RD2 */
-function placed(which: string, at: number, thrown: unknown): unknown {
+function placed(which: "loadSql" | "resetSql", at: number, thrown: unknown): unknown {
   if (!(thrown instanceof OperatingError)) return thrown;
   const { code, retry, message, hint } = thrown;
+  const name = which === "loadSql" ? "load_sql" : "reset_sql";
   const options = hint === undefined ? {} : { hint };
-  return new OperatingError(code, retry, `target.${which}[${at}]: ${message}`, options);
+  return new OperatingError(code, retry, `target.${name}[${at}]: ${message}`, options);
 }

@@ -18,8 +18,8 @@ import { scenarioOf } from "../testing/scenario.ts";
 import { changeOf } from "./change-of.ts";
 import { RunWorld } from "./testing/run-world.ts";
 
-const short = { duration_seconds: 10, warmup_seconds: 6, concurrent_connections: 12 };
-const three = scenarioOf({ workload: short, scaling: { worker_count: 3 } });
+const short = { durationSeconds: 10, warmupSeconds: 6, concurrentConnections: 12 };
+const three = scenarioOf({ workload: short, scaling: { workerCount: 3 } });
 
 test("[OR1] [OR2] a run goes through its phases, and its end is the sum of its workers", async () => {
   const world = new RunWorld();
@@ -109,7 +109,7 @@ test("[AM1] [AM3] PROCESSING is shown while enrichment is not done, then its sta
   const after = await aggregate.parent(otherId);
   const { run: ended } = (await other.orchestrator.runs.look(otherId)) ?? {};
   const begunMs = ended?.warmupEndTimeMs ?? 0;
-  const lengthMs = three.workload.duration_seconds * 1000;
+  const lengthMs = three.workload.durationSeconds * 1000;
   assert.deepEqual(askedMs, [begunMs, begunMs + lengthMs]); // AM3
   assert.ok(!after.figures.includes("salaries"));
   assert.equal(after.enrichment_status, "AGGREGATE");
@@ -296,11 +296,11 @@ test("[WF2] [WT4] a worker that dies: a warning, its share to the others, its wo
 test("[FI6] [FI1] arrivals that were due on a killed worker are unserved, in every figure", async () => {
   const world = new RunWorld();
   const coordinator = await world.lead();
-  const load = { target_qps: 100, warmup_seconds: 0, duration_seconds: 14 };
-  const scaling = { worker_count: 2, min_healthy_workers: 1 };
+  const load = { targetQps: 100, warmupSeconds: 0, durationSeconds: 14 };
+  const scaling = { workerCount: 2, minHealthyWorkers: 1 };
   const runId = await world.start(
     coordinator,
-    scenarioOf({ workload: { ...load, load_mode: "QPS" }, scaling }),
+    scenarioOf({ workload: { ...load, loadMode: "QPS" }, scaling }),
   );
   await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
   await world.clock.advance(6_000);
@@ -374,8 +374,8 @@ test("[OC3] a person stops a run; who does not drain is signalled, and the run e
 test("[OR4] a guardrail takes load back first, and fails the run if that does not help", async () => {
   const world = new RunWorld();
   const coordinator = await world.lead();
-  const guardrails = { max_error_rate_pct: 5, grace_seconds: 5 };
-  const scenario = scenarioOf({ workload: { ...short, duration_seconds: 60 }, guardrails });
+  const guardrails = { maxErrorRatePct: 5, graceSeconds: 5 };
+  const scenario = scenarioOf({ workload: { ...short, durationSeconds: 60 }, guardrails });
   const runId = await world.start(coordinator, scenario);
   await world.until(runId, ({ run }) => run.phase === "MEASUREMENT");
   world.machine.servers.errorShare = 0.2;
@@ -389,7 +389,7 @@ test("[OR4] a guardrail takes load back first, and fails the run if that does no
 
 test("[OR4] an objective that is missed fails the run, where that was asked for", async () => {
   const world = new RunWorld();
-  const guardrails = { abort_on_slo: true, grace_seconds: 3 };
+  const guardrails = { abortOnSlo: true, graceSeconds: 3 };
   const slos = [{ of: "POINT_LOOKUP", metric: "p99", limit: 10 }] as const;
   const scenario = { ...scenarioOf({ workload: short, guardrails }), slos };
   const runId = await world.start(await world.lead(), scenario);
@@ -405,13 +405,13 @@ test("[OR5] QPS grows where arrivals wait, with workers that join in MEASUREMENT
   const coordinator = await world.lead();
   world.machine.servers.servers = 100;
   const workload = {
-    load_mode: "QPS",
-    target_qps: 400,
-    concurrent_connections: 8,
-    duration_seconds: 60,
-    warmup_seconds: 2,
+    loadMode: "QPS",
+    targetQps: 400,
+    concurrentConnections: 8,
+    durationSeconds: 60,
+    warmupSeconds: 2,
   } as const;
-  const auto = scenarioOf({ workload, scaling: { per_worker_capacity: 8 } });
+  const auto = scenarioOf({ workload, scaling: { perWorkerCapacity: 8 } });
   const runId = await world.start(coordinator, auto);
   await world.untilEnd(runId);
   const { run, workers } = await world.look(runId);
@@ -423,7 +423,7 @@ test("[OR5] QPS grows where arrivals wait, with workers that join in MEASUREMENT
   const sum = Object.values(run.targets).reduce((all, target) => all + (target.qps ?? 0), 0);
   assert.ok(Math.abs(sum - 400) < 1e-6);
 
-  const scaling = { mode: "BOUNDED", max_workers: 2, max_connections: 6 } as const;
+  const scaling = { mode: "BOUNDED", maxWorkers: 2, maxConnections: 6 } as const;
   const bounded = await world.start(coordinator, scenarioOf({ workload, scaling }));
   await world.untilEnd(bounded);
   const limited = (await world.look(bounded)).run;
@@ -435,8 +435,8 @@ test("[OR6] stages are announced ahead, with their beginning and their ramp", as
   const world = new RunWorld();
   const coordinator = await world.lead();
   const stages = [
-    { duration_seconds: 5, target: 24 },
-    { duration_seconds: 5, target: 6 },
+    { durationSeconds: 5, target: 24 },
+    { durationSeconds: 5, target: 6 },
   ];
   const runId = await world.start(coordinator, scenarioOf({ workload: { ...short, stages } }));
   await world.untilEnd(runId);
@@ -465,9 +465,9 @@ test("[OR7] FIND_MAX finds a queue's servers, step by step, through the death of
   const world = new RunWorld();
   const first = await world.lead();
   const scenario = scenarioOf({
-    workload: { load_mode: "FIND_MAX_CONCURRENCY", warmup_seconds: 0 },
-    find_max: { step_duration_seconds: 8, start_concurrency: 4, concurrency_increment: 8 },
-    scaling: { per_worker_capacity: 16 },
+    workload: { loadMode: "FIND_MAX_CONCURRENCY", warmupSeconds: 0 },
+    findMax: { stepDurationSeconds: 8, startConcurrency: 4, concurrencyIncrement: 8 },
+    scaling: { perWorkerCapacity: 16 },
   });
   const runId = await world.start(first, scenario);
   await world.until(runId, ({ run }) => run.findMax?.state.step === 2);
@@ -502,8 +502,8 @@ test("[OR7] FIND_MAX finds a queue's servers, step by step, through the death of
 test("[FM10] the stored history of a search has each step as it was judged last", async () => {
   const world = new RunWorld();
   const scenario = scenarioOf({
-    workload: { load_mode: "FIND_MAX_CONCURRENCY", warmup_seconds: 0 },
-    find_max: { step_duration_seconds: 8, start_concurrency: 48, concurrency_increment: 16 },
+    workload: { loadMode: "FIND_MAX_CONCURRENCY", warmupSeconds: 0 },
+    findMax: { stepDurationSeconds: 8, startConcurrency: 48, concurrencyIncrement: 16 },
   });
   const runId = await world.start(await world.lead(), scenario);
   await world.until(runId, ({ run }) => run.findMax?.state.step === 4);
@@ -527,8 +527,8 @@ test("[OR8] what the server says is stored, and a queue ends a step", async () =
   const world = new RunWorld();
   world.target.capabilities = { ...world.target.capabilities, pollsServer: true };
   const scenario = scenarioOf({
-    workload: { load_mode: "FIND_MAX_CONCURRENCY", warmup_seconds: 0 },
-    find_max: { step_duration_seconds: 8, start_concurrency: 4, concurrency_increment: 4 },
+    workload: { loadMode: "FIND_MAX_CONCURRENCY", warmupSeconds: 0 },
+    findMax: { stepDurationSeconds: 8, startConcurrency: 4, concurrencyIncrement: 4 },
   });
   const quiet = {
     name: "db",
@@ -568,7 +568,7 @@ test("[OC1] [OC4] what cannot be started is refused at Prepare, and no password 
   const unknown = { ...operation, statements: ["SELECT :id"] };
   await assert.rejects(prepare({ workload: { operations: [unknown] } }), { code: "bad_request" });
   await assert.rejects(prepare({ target: { url: "postgres://prod/db" } }), { code: "forbidden" });
-  const many = { concurrent_connections: 1_000_000 };
+  const many = { concurrentConnections: 1_000_000 };
   await assert.rejects(prepare({ workload: many }), { code: "bad_request" });
   const count = await world.store.read(({ db }) =>
     db.selectFrom("run_status").select("run_id").execute(),

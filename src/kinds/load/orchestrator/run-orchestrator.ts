@@ -174,9 +174,9 @@ export class RunOrchestrator {
     const { run, nowMs } = await this.#resetIfAsked(prepared, signal);
     const { expectedWorkers, scenario } = run;
     const ids = Array.from({ length: expectedWorkers }, (_, group) => workerIdOf(group));
-    const isSearch = scenario.workload.load_mode === "FIND_MAX_CONCURRENCY";
+    const isSearch = scenario.workload.loadMode === "FIND_MAX_CONCURRENCY";
     const planned = plannedLoad(scenario, undefined);
-    const connections = isSearch ? scenario.find_max.start_concurrency : planned.connections;
+    const connections = isSearch ? scenario.findMax.startConcurrency : planned.connections;
     const load = allowedLoad(scenario, { ...planned, connections });
     const step = { stepId: null, stepNumber: null };
     await this.runs.apply(
@@ -307,7 +307,7 @@ export class RunOrchestrator {
     const found = await calibrateCapacity(scenario, { target, clock, threadCpuMs, signal });
     if (found === undefined) return scenario;
     logger.info({ per_worker_capacity: found }, "calibrated a load worker");
-    return { ...scenario, scaling: { ...scenario.scaling, per_worker_capacity: found } };
+    return { ...scenario, scaling: { ...scenario.scaling, perWorkerCapacity: found } };
   }
 
   /**
@@ -333,7 +333,7 @@ export class RunOrchestrator {
   /** RD1. One at a time: a second one would change the data under a run that has begun. */
   async #resetIfAsked(look: RunLook, signal: AbortSignal): Promise<RunLook> {
     const { runId, scenario } = look.run;
-    if (!scenario.target.reset_data) return look;
+    if (!scenario.target.resetData) return look;
     if (this.#resetting.has(runId)) {
       throw new OperatingError("conflict", "backoff", `the data of ${runId} are being reset`);
     }
@@ -341,7 +341,7 @@ export class RunOrchestrator {
     try {
       const { openTarget, clusterToken } = this.#options;
       const password = passwordOf(look.run, clusterToken);
-      await runDataSql(openTarget, scenario.target, password, "reset_sql", signal);
+      await runDataSql(openTarget, scenario.target, password, "resetSql", signal);
       // Read again, because the reset may have taken long.
       return await this.#requirePrepared(runId);
     } finally {

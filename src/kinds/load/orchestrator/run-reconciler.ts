@@ -194,7 +194,7 @@ export class RunReconciler {
 
   /** AM3: at the moments when MEASUREMENT begins and ends, as soon as they are known. */
   async #noteStatements({ run, nowMs, ...look }: RunLook, change: RunChange): Promise<void> {
-    const { load_mode: mode, duration_seconds: seconds } = run.scenario.workload;
+    const { loadMode: mode, durationSeconds: seconds } = run.scenario.workload;
     const begunMs = change.warmupEndTimeMs ?? run.warmupEndTimeMs ?? look.measurementAnnouncedMs;
     if (begunMs !== null && !this.#isBaselineNoted) {
       this.#isBaselineNoted = true;

@@ -16,7 +16,7 @@ test("[LV4] twenty who watch a run cost a reading a second, and each gets every 
     reads += 1;
     return orchestrator.update(runId, after);
   }, world.clock);
-  const runId = await world.start(coordinator, scenarioOf({ scaling: { worker_count: 2 } }));
+  const runId = await world.start(coordinator, scenarioOf({ scaling: { workerCount: 2 } }));
   const viewers = Array.from({ length: 20 }, (_, nth) => ({
     fromSecond: nth < 15 ? 0 : nth,
     lines: [] as number[],

@@ -140,9 +140,9 @@ async function runIt(scenario: Scenario, stop?: Stop) {
 }
 
 const stages = [
-  { duration_seconds: 4, target: 200 },
-  { duration_seconds: 3, target: 200 },
-  { duration_seconds: 5, target: 20 },
+  { durationSeconds: 4, target: 200 },
+  { durationSeconds: 3, target: 200 },
+  { durationSeconds: 5, target: 20 },
 ];
 /** Of the rates, by hand: 60 to 200, 200, 200 to 20. */
 const integrals = [520, 600, 550];
@@ -153,14 +153,14 @@ for (const warmup of [0, 1, 2, 3]) {
       const { recorded, target, row, beginMs } = await runIt(
         scenarioOf({
           workload: {
-            load_mode: "QPS",
-            target_qps: 60,
-            concurrent_connections: 60,
-            warmup_seconds: warmup,
-            duration_seconds: 12,
+            loadMode: "QPS",
+            targetQps: 60,
+            concurrentConnections: 60,
+            warmupSeconds: warmup,
+            durationSeconds: 12,
             stages,
           },
-          scaling: { worker_count: workers },
+          scaling: { workerCount: workers },
         }),
       );
       // Every record is where the target saw the operation, within what the pings could tell.
@@ -173,7 +173,7 @@ for (const warmup of [0, 1, 2, 3]) {
         assert.ok(dueAtMs >= beginMs - 20 && dueAtMs <= beginMs + 12_020, `${dueAtMs - beginMs}`);
       }
       let fromMs = beginMs;
-      for (const [index, { duration_seconds: seconds }] of stages.entries()) {
+      for (const [index, { durationSeconds: seconds }] of stages.entries()) {
         const toMs = fromMs + seconds * 1000;
         const count = measured.filter((each) => each.dueAtMs > fromMs && each.dueAtMs <= toMs);
         const integral = integrals[index] ?? 0;
@@ -199,13 +199,13 @@ for (const mode of ["QPS", "CONCURRENCY"] as const) {
       const { recorded, target, row, beginMs, stopMs } = await runIt(
         scenarioOf({
           workload: {
-            load_mode: mode,
-            target_qps: mode === "QPS" ? 100 : null,
-            concurrent_connections: 12,
-            warmup_seconds: warmup,
-            duration_seconds: 60,
+            loadMode: mode,
+            targetQps: mode === "QPS" ? 100 : null,
+            concurrentConnections: 12,
+            warmupSeconds: warmup,
+            durationSeconds: 60,
           },
-          scaling: { worker_count: workers },
+          scaling: { workerCount: workers },
         }),
         { afterMs, eventsLateMs },
       );
@@ -235,7 +235,7 @@ for (const mode of ["QPS", "CONCURRENCY"] as const) {
 
 test("[LW20] [FF1] a run that is stopped in WARMUP has measured nothing: no operations, no rate", async () => {
   for (const eventsLateMs of [0, 1_500]) {
-    const workload = { concurrent_connections: 4, warmup_seconds: 8, duration_seconds: 60 };
+    const workload = { concurrentConnections: 4, warmupSeconds: 8, durationSeconds: 60 };
     // The second time workers hear of it when MEASUREMENT would have begun.
     const afterMs = eventsLateMs === 0 ? 7_000 : 10_600;
     const { row, beginMs, stopMs, target } = await runIt(scenarioOf({ workload }), {

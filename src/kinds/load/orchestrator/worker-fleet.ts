@@ -89,7 +89,7 @@ export class WorkerFleet {
   ): Promise<void> {
     const { run } = look;
     const { spawner, logger } = this.#options;
-    const groupCount = run.scenario.scaling.worker_group_count ?? run.expectedWorkers;
+    const groupCount = run.scenario.scaling.workerGroupCount ?? run.expectedWorkers;
     const placement = placementOf(run.scenario);
     const missing = this.#missing(look);
     if (missing.length > 0) await announce(missing.map(workerIdOf));

@@ -118,7 +118,7 @@ test("[AS5] a run from before the rule is not repeated", async () => {
 });
 
 test("[AS2] a run is not repeated whose variable is not allowed any more; one whose password was given is", async () => {
-  const scenario = scenarioOf({ target: { password_env: "CAPSTAN_TOKENS" } });
+  const scenario = scenarioOf({ target: { passwordEnv: "CAPSTAN_TOKENS" } });
   const old = await orchestrator.prepareRun({ scenario, testName: "old", password: "operate" });
   await assert.rejects(service.rerun(old), { code: "forbidden" });
   const template = templateOf({ url: "postgres://me@localhost/x", password_env: "NOT_ALLOWED" });

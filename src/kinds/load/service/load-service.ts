@@ -11,6 +11,7 @@ import type { RunRecord } from "../core/run-record.ts";
 import type { EnrichmentStatus } from "../core/run-state.ts";
 import type { RunUpdate } from "../core/run-update.ts";
 import type { Scenario } from "../core/scenario.ts";
+import { writeScenario } from "../core/scenario-codec.ts";
 import type { StatementFigures } from "../core/target.ts";
 import type { WorkerSnapshot } from "../core/worker-snapshot.ts";
 import { type FinalFiguresDeps, finalFigures } from "../executions/final-figures.ts";
@@ -117,7 +118,7 @@ export class LoadService {
     const run = await this.#run(runId);
     const { scenario, testName } = run;
     this.#checkPlace(scenario);
-    const { password_env: variable } = scenario.target;
+    const { passwordEnv: variable } = scenario.target;
     if (variable !== null) checkPasswordEnv(variable, this.#options.passwordEnvs);
     const password = passwordOf(run, clusterToken);
     return await this.#options.asLeader(() =>
@@ -179,7 +180,7 @@ export class LoadService {
       phase: update.phase,
       stop_reason: run.stopReason,
       figures: JSON.parse(parent.figures) as Record<string, unknown>,
-      scenario_config: run.scenario,
+      scenario_config: writeScenario(run.scenario),
       children: results.filter(({ test_id: id }) => id !== runId).map(resultBody),
       live,
     };
@@ -290,30 +291,30 @@ export class LoadService {
     const there = targetUrl === undefined ? document : withTarget(document, targetUrl);
     const changed = settings.length === 0 ? there : withSettings(there, settings);
     const resolved = resolveScenario(changed);
-    const hosts = [...resolved.target.allowed_hosts, ...allowedHosts];
+    const hosts = [...resolved.target.allowedHosts, ...allowedHosts];
     const url = fileUrl(resolved.target, this.#options.files);
-    const reset_data = request.resetData ?? resolved.target.reset_data;
+    const resetData = request.resetData ?? resolved.target.resetData;
     // A given password replaces the template's environment variable.
-    const password_env = request.password === undefined ? resolved.target.password_env : null;
-    const target = { ...resolved.target, url, allowed_hosts: hosts, reset_data, password_env };
+    const passwordEnv = request.password === undefined ? resolved.target.passwordEnv : null;
+    const target = { ...resolved.target, url, allowedHosts: hosts, resetData, passwordEnv };
     const scenario = { ...resolved, target };
-    if (reset_data && target.reset_sql.length === 0) {
+    if (resetData && target.resetSql.length === 0) {
       const message = "reset_data: the template has no reset_sql for this target";
       throw new OperatingError("bad_request", "never", message);
     }
     this.#checkPlace(scenario);
     const password = this.#passwordOf(scenario, request.password);
-    if (loadData === true) await runDataSql(openTarget, target, password, "load_sql", signal);
-    const name = testName ?? scenario.template_name;
+    if (loadData === true) await runDataSql(openTarget, target, password, "loadSql", signal);
+    const name = testName ?? scenario.templateName;
     const prepare = () =>
       asLeader(() => orchestrator.prepareRun({ scenario, testName: name, password, pools }));
     try {
       return await prepare();
     } catch (thrown) {
       const isLacking = thrown instanceof OperatingError && thrown.code === "bad_sql";
-      if (!isLacking || loadData === true || scenario.target.load_sql.length === 0) throw thrown;
+      if (!isLacking || loadData === true || scenario.target.loadSql.length === 0) throw thrown;
       if (url !== resolved.target.url && loadData === undefined) {
-        await runDataSql(openTarget, target, password, "load_sql", signal); // AS4
+        await runDataSql(openTarget, target, password, "loadSql", signal); // AS4
         return await prepare();
       }
       throw new OperatingError("bad_sql", "never", thrown.message, {
@@ -324,7 +325,7 @@ export class LoadService {
 
   /** AS2 */
   #passwordOf({ target }: Scenario, given: string | undefined): string | null {
-    const name = target.password_env;
+    const name = target.passwordEnv;
     if (given !== undefined || name === null) return given ?? null;
     checkPasswordEnv(name, this.#options.passwordEnvs);
     const found = this.#options.env[name];

@@ -63,8 +63,8 @@ export function measuredSecondsOf(
   endTimeMs: number,
 ): number {
   if (fromMs === null) return 0;
-  const isSearch = workload.load_mode === "FIND_MAX_CONCURRENCY";
-  const secondsMax = isSearch ? Infinity : workload.duration_seconds;
+  const isSearch = workload.loadMode === "FIND_MAX_CONCURRENCY";
+  const secondsMax = isSearch ? Infinity : workload.durationSeconds;
   return Math.min(secondsMax, Math.max(0, (stopTimeMs ?? endTimeMs) - fromMs) / 1000);
 }
 

@@ -22,7 +22,7 @@ interface Told extends ToldRate {
 
 export async function settleLostArrivals(tx: Tx, run: RunRecord, endTimeMs: number): Promise<void> {
   const { runId, warmupEndTimeMs: beginMs, scenario } = run;
-  const { load_mode: mode, operations } = scenario.workload;
+  const { loadMode: mode, operations } = scenario.workload;
   if (mode !== "QPS" || beginMs === null) return;
   const lost = (await readWorkers(tx, runId)).filter(
     ({ status }) => status === "DEAD" || status === "FAILED",

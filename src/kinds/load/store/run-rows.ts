@@ -11,6 +11,7 @@ import type { LoadWorkerId, RunId } from "../core/ids.ts";
 import type { ControlState, RunRecord, WorkerRecord } from "../core/run-record.ts";
 import type { RunPhase, RunStatus, StopReason, WorkerStatus } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
+import { readScenario, type WrittenScenario } from "../core/scenario-codec.ts";
 import type { LoadTables } from "../core/tables.ts";
 import { verdictDefaults } from "../core/verdict.ts";
 import { decodeTargets } from "./control-event-codec.ts";
@@ -80,8 +81,8 @@ function recordOf(row: LoadTables["run_status"]): RunRecord {
 
 /** One of an earlier version has no limits of its own. */
 function scenarioOf(text: string): Scenario {
-  const scenario = JSON.parse(text) as Omit<Scenario, "verdict"> & Partial<Scenario>;
-  return { ...scenario, verdict: scenario.verdict ?? verdictDefaults };
+  const scenario = readScenario(JSON.parse(text) as WrittenScenario) as Partial<Scenario>;
+  return { verdict: verdictDefaults, ...scenario } as Scenario;
 }
 
 export function parsed<T>(text: string | null): T | null {

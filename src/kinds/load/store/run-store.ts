@@ -9,6 +9,7 @@ import { groupOf, type LoadWorkerId, type RunId } from "../core/ids.ts";
 import type { ControlState, RunRecord, WorkerRecord } from "../core/run-record.ts";
 import type { RunPhase, RunStatus, StopReason } from "../core/run-state.ts";
 import type { Scenario } from "../core/scenario.ts";
+import { writeScenario } from "../core/scenario-codec.ts";
 import type { LogLine } from "../core/worker-control.ts";
 import { decodeEvent, encodeEvent, encodeTargets } from "./control-event-codec.ts";
 import { insertParent } from "./result-rows.ts";
@@ -80,9 +81,9 @@ export class RunStore {
         .values({
           run_id: runId,
           test_id: runId,
-          template_id: scenario.template_id,
+          template_id: scenario.templateId,
           test_name: testName,
-          scenario_config: JSON.stringify(scenario),
+          scenario_config: JSON.stringify(writeScenario(scenario)),
           target_secret: run.targetSecret,
           status: "PREPARED",
           phase: "",

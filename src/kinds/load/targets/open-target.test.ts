@@ -63,14 +63,14 @@ test("[OT5] a metadata service is not loaded, named or not", async () => {
 const base: TargetConfig = {
   kind: "postgres",
   url: "",
-  password_env: null,
-  allowed_hosts: [],
-  table_name: "t",
-  table_type: null,
+  passwordEnv: null,
+  allowedHosts: [],
+  tableName: "t",
+  tableType: null,
   warehouse: null,
-  load_sql: [],
-  reset_sql: [],
-  reset_data: false,
+  loadSql: [],
+  resetSql: [],
+  resetData: false,
   scale: 1,
 };
 
@@ -117,7 +117,7 @@ test("[OT2] [TH2] every host that an address names is judged, and the one that w
     assert.equal(target.kind, kind);
     await target.close();
   }
-  const named = { ...base, url: "postgres://evil.example/d", allowed_hosts: ["evil.example"] };
+  const named = { ...base, url: "postgres://evil.example/d", allowedHosts: ["evil.example"] };
   await (await openTarget(named, "p@ss/w:rd", realClock, options)).close();
 });
 

@@ -6,8 +6,9 @@ import { messageOf } from "../../../ground/kernel/errors.ts";
 import { operationOf } from "../core/compile-workload.ts";
 import { queryKinds } from "../core/operation.ts";
 import { parseNamedStatement } from "../core/parse-statement.ts";
-import type { ScalingConfig, SloConfig, StageConfig, ValueConfig } from "../core/scenario.ts";
-import type { TemplateDocument, TemplateProblem } from "./document.ts";
+import type { SloConfig } from "../core/scenario.ts";
+import { readOperation } from "../core/scenario-codec.ts";
+import type { TemplateDocument, TemplateProblem, WrittenValue } from "./document.ts";
 import { dataStatements, resolveOperation } from "./resolve.ts";
 import { suggest } from "./suggest.ts";
 import { hasSecret, kindOfUrl, targetSchemes } from "./target-url.ts";
@@ -86,7 +87,7 @@ function checkOperations({ operations }: Workload, target: Target): TemplateProb
     return refusalsOf(path, () => {
       const operation = resolveOperation(document, target);
       for (const sql of operation.statements) parseNamedStatement(sql);
-      operationOf(operation);
+      operationOf(readOperation(operation));
       return Object.entries(operation.parameters).flatMap(([name, value]) =>
         checkValue(`${path}.parameters.${name}`, value),
       );
@@ -94,7 +95,7 @@ function checkOperations({ operations }: Workload, target: Target): TemplateProb
   });
 }
 
-function checkValue(path: string, value: ValueConfig): TemplateProblem[] {
+function checkValue(path: string, value: WrittenValue): TemplateProblem[] {
   switch (value.kind) {
     case "key":
     case "integer":
@@ -112,7 +113,10 @@ function checkValue(path: string, value: ValueConfig): TemplateProblem[] {
   }
 }
 
-function checkStages(mode: string, stages: readonly StageConfig[]): TemplateProblem[] {
+function checkStages(
+  mode: string,
+  stages: readonly Workload["stages"][number][],
+): TemplateProblem[] {
   if (stages.length === 0) return [];
   const path = "workload.stages";
   if (mode === "FIND_MAX_CONCURRENCY") {
@@ -123,7 +127,7 @@ function checkStages(mode: string, stages: readonly StageConfig[]): TemplateProb
     : [];
 }
 
-export function checkScaling(scaling: ScalingConfig): TemplateProblem[] {
+export function checkScaling(scaling: TemplateDocument["scaling"]): TemplateProblem[] {
   const problems: TemplateProblem[] = [];
   const pairs = [
     ["min_workers", "max_workers"],

@@ -3,19 +3,13 @@
  * database yet. `resolveScenario` binds it. Every scenario is such a document, so one form serves
  * for both.
  */
-import type {
-  FindMaxConfig,
-  GuardrailConfig,
-  OperationConfig,
-  ScalingConfig,
-  SloConfig,
-  TargetConfig,
-  ValueConfig,
-  VerdictConfig,
-  WorkloadConfig,
-} from "../core/scenario.ts";
+import type { WrittenScenario } from "../core/scenario-codec.ts";
 
-export type TargetKind = TargetConfig["kind"];
+type Workload = WrittenScenario["workload"];
+type Target = WrittenScenario["target"];
+export type WrittenOperation = Workload["operations"][number];
+export type WrittenValue = WrittenOperation["parameters"][string];
+export type TargetKind = Target["kind"];
 
 /**
  * A text, or one for each kind of target that needs its own; `default` is for the others, empty for
@@ -28,32 +22,25 @@ export type StatementText =
 /** A number, or a text such as `100000 * :scale + 1`. */
 export type Scaled = number | string;
 
-export type ValueDocument = ScaledNumbers<ValueConfig>;
+export type ValueDocument = ScaledNumbers<WrittenValue>;
 type ScaledNumbers<Value> = Value extends unknown
   ? { readonly [Field in keyof Value]: Value[Field] extends number ? Scaled : Value[Field] }
   : never;
 
-export interface OperationDocument extends Omit<OperationConfig, "statements" | "parameters"> {
+export interface OperationDocument extends Omit<WrittenOperation, "statements" | "parameters"> {
   readonly statements: readonly StatementText[];
   readonly parameters: Readonly<Record<string, ValueDocument>>;
 }
 
-export interface TemplateDocument {
-  readonly template_id: string | null;
-  readonly template_name: string;
+export interface TemplateDocument extends Omit<WrittenScenario, "target" | "workload"> {
   readonly description: string;
-  readonly target: Omit<TargetConfig, "load_sql" | "reset_sql"> & {
+  readonly target: Omit<Target, "load_sql" | "reset_sql"> & {
     readonly load_sql: readonly StatementText[];
     readonly reset_sql: readonly StatementText[];
   };
-  readonly workload: Omit<WorkloadConfig, "operations"> & {
+  readonly workload: Omit<Workload, "operations"> & {
     readonly operations: readonly OperationDocument[];
   };
-  readonly scaling: ScalingConfig;
-  readonly find_max: FindMaxConfig;
-  readonly guardrails: GuardrailConfig;
-  readonly slos: readonly SloConfig[];
-  readonly verdict: VerdictConfig;
   /** Values that parameters are chosen from; small ones. The store keeps them apart, in chunks. */
   readonly pools: Readonly<Record<string, readonly PoolValue[]>>;
 }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { snakeKeys } from "../../../ground/kernel/key-case.ts";
+import { writeScenario } from "../core/scenario-codec.ts";
 import { verdictDefaults } from "../core/verdict.ts";
 import { withSettings } from "./change-template.ts";
 import { parseScenario, parseTemplate, readTemplate } from "./parse-template.ts";
@@ -33,20 +35,17 @@ const look = { name: "look", kind: "POINT_LOOKUP", statements: "SELECT 1" };
 test("[TF1] ten lines are enough: everything else has a default", () => {
   const scenario = parseScenario(readTemplateText(short));
   assert.equal(scenario.target.kind, "postgres");
-  assert.equal(scenario.workload.load_mode, "CONCURRENCY");
-  assert.equal(scenario.workload.concurrent_connections, 16);
-  assert.deepEqual(scenario.scaling.max_workers, null);
+  assert.equal(scenario.workload.loadMode, "CONCURRENCY");
+  assert.equal(scenario.workload.concurrentConnections, 16);
+  assert.deepEqual(scenario.scaling.maxWorkers, null);
   assert.deepEqual(scenario.slos, [
     { of: "ALL", metric: "p95", limit: 20 },
     { of: "insert", metric: "error_rate_pct", limit: 0.1 },
   ]);
-  assert.match(
-    scenario.target.load_sql[2] ?? "",
-    /load_items .* generate_series\(1, 100000 \* 1\)/,
-  );
+  assert.match(scenario.target.loadSql[2] ?? "", /load_items .* generate_series\(1, 100000 \* 1\)/);
   const least = parseScenario(base);
-  assert.deepEqual([least.workload.read_percent, least.workload.write_percent], [50, 50]);
-  assert.equal(parseScenario({ ...base, workload: { target_qps: 5 } }).workload.load_mode, "QPS");
+  assert.deepEqual([least.workload.readPercent, least.workload.writePercent], [50, 50]);
+  assert.equal(parseScenario({ ...base, workload: { target_qps: 5 } }).workload.loadMode, "QPS");
 });
 
 test("[TF2] every problem is told at once, with its place and what was expected", () => {
@@ -171,9 +170,9 @@ test("[TF4] -1 is null, and a preset is saved as its operations", () => {
   const scaling = { mode: "BOUNDED", min_workers: 1, max_workers: -1, max_connections: -1 };
   const workload = { preset: "WRITE_ONLY", concurrent_connections: -1 };
   const scenario = parseScenario({ ...base, scaling, workload });
-  assert.equal(scenario.scaling.max_workers, null);
-  assert.equal(scenario.scaling.max_connections, null);
-  assert.equal(scenario.workload.concurrent_connections, 10);
+  assert.equal(scenario.scaling.maxWorkers, null);
+  assert.equal(scenario.scaling.maxConnections, null);
+  assert.equal(scenario.workload.concurrentConnections, 10);
   assert.equal(scenario.workload.preset, "CUSTOM");
   assert.deepEqual(
     scenario.workload.operations.map(({ name, weight }) => [name, weight]),
@@ -182,10 +181,10 @@ test("[TF4] -1 is null, and a preset is saved as its operations", () => {
       ["update", 50],
     ],
   );
-  assert.equal(scenario.workload.write_percent, 100);
-  assert.equal(scenario.target.reset_data, true, "its keys are free again in the next run");
+  assert.equal(scenario.workload.writePercent, 100);
+  assert.equal(scenario.target.resetData, true, "its keys are free again in the next run");
   const keeping = { url: base.target, reset_data: false };
-  assert.equal(parseScenario({ ...base, target: keeping, workload }).target.reset_data, false);
+  assert.equal(parseScenario({ ...base, target: keeping, workload }).target.resetData, false);
 });
 
 const secret = "hunter2-do-not-show";
@@ -240,7 +239,7 @@ test("[TF6] statements follow the kind of target, the table and the scale", () =
       ],
     },
   });
-  assert.deepEqual(scenario.target.load_sql, ["DELETE FROM things WHERE id > 10 * 3"]);
+  assert.deepEqual(scenario.target.loadSql, ["DELETE FROM things WHERE id > 10 * 3"]);
   assert.deepEqual(scenario.workload.operations[0]?.statements, ["SELECT 's', :k FROM things"]);
   assert.deepEqual(scenario.workload.operations[0]?.parameters.k, {
     kind: "key",
@@ -261,7 +260,7 @@ guardrails: { abort_on_slo: true }
   assert.deepEqual(parseTemplateYaml(text), document);
   assert.doesNotMatch(text, /scaling|think_time_ms|password_env|read_percent/);
   const scenario = parseScenario(readTemplateText(text));
-  assert.deepEqual(parseScenario(JSON.parse(JSON.stringify(scenario))), scenario);
+  assert.deepEqual(parseScenario(JSON.parse(JSON.stringify(writeScenario(scenario)))), scenario);
 });
 
 test("[TF7] a text that is no YAML, or has aliases, is refused with its line", () => {
@@ -286,12 +285,13 @@ test("[TF1] the examples of the documentation are right", () => {
 
 test("[VE2] [TF4] [TF7] [TF8] limits of every run: by default, set, taken away, and written as YAML again", () => {
   const given = { name: "limits", target: "postgres://localhost/x" };
-  assert.deepEqual(parseTemplate(given).verdict, verdictDefaults);
+  const usual = snakeKeys(verdictDefaults, []);
+  assert.deepEqual(parseTemplate(given).verdict, usual);
   const verdict = { max_error_rate_pct: 20, max_unserved_pct: -1, max_silence_seconds: null };
   const slos = ["availability > 99.9 %", "silence < 2 s"];
   const document = parseTemplate({ ...given, verdict, slos });
   assert.deepEqual(document.verdict, {
-    ...verdictDefaults,
+    ...usual,
     max_error_rate_pct: 20,
     max_unserved_pct: null,
     max_silence_seconds: null,

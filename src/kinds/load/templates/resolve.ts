@@ -1,13 +1,16 @@
 /** Binds a template to one scale and one kind of target. */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { parseNamedStatement } from "../core/parse-statement.ts";
-import type { OperationConfig, Scenario, ValueConfig } from "../core/scenario.ts";
+import type { Scenario } from "../core/scenario.ts";
+import { readScenario } from "../core/scenario-codec.ts";
 import type {
   OperationDocument,
   StatementText,
   TargetKind,
   TemplateDocument,
   ValueDocument,
+  WrittenOperation,
+  WrittenValue,
 } from "./document.ts";
 import { scaledNumber } from "./scaled.ts";
 
@@ -18,7 +21,7 @@ import { scaledNumber } from "./scaled.ts";
 export function resolveScenario(document: TemplateDocument): Scenario {
   const { target, workload } = document;
   const { pools: _, description: __, ...rest } = document;
-  return {
+  return readScenario({
     ...rest,
     target: {
       ...target,
@@ -29,12 +32,12 @@ export function resolveScenario(document: TemplateDocument): Scenario {
       ...workload,
       operations: workload.operations.map((each) => resolveOperation(each, target)),
     },
-  };
+  });
 }
 
 type Place = Pick<TemplateDocument["target"], "kind" | "table_name" | "scale">;
 
-export function resolveOperation(operation: OperationDocument, place: Place): OperationConfig {
+export function resolveOperation(operation: OperationDocument, place: Place): WrittenOperation {
   const parameters = Object.entries(operation.parameters).map(
     ([name, value]) => [name, resolveValue(value, place.scale)] as const,
   );
@@ -76,12 +79,12 @@ function textFor(statement: StatementText, kind: TargetKind): string {
   return found;
 }
 
-function resolveValue(value: ValueDocument, scale: number): ValueConfig {
+function resolveValue(value: ValueDocument, scale: number): WrittenValue {
   const numbers = ["min", "max", "start", "plus"] as const;
   const resolved: Record<string, unknown> = { ...value };
   for (const field of numbers) {
     const given = resolved[field];
     if (typeof given === "string") resolved[field] = scaledNumber(given, scale);
   }
-  return resolved as unknown as ValueConfig;
+  return resolved as unknown as WrittenValue;
 }

@@ -202,10 +202,10 @@ export const guardrailSchema = fields({
 });
 
 export const verdictSchema = fields({
-  needs_success: flag().default(verdictDefaults.needs_success),
-  max_error_rate_pct: limit(decimal(0, 100), verdictDefaults.max_error_rate_pct),
-  max_unserved_pct: limit(decimal(0, 100), verdictDefaults.max_unserved_pct),
-  min_availability_pct: limit(decimal(0, 100), verdictDefaults.min_availability_pct),
+  needs_success: flag().default(verdictDefaults.needsSuccess),
+  max_error_rate_pct: limit(decimal(0, 100), verdictDefaults.maxErrorRatePct),
+  max_unserved_pct: limit(decimal(0, 100), verdictDefaults.maxUnservedPct),
+  min_availability_pct: limit(decimal(0, 100), verdictDefaults.minAvailabilityPct),
   max_silence_seconds: limit(above(0)).unwrap().optional(),
 });
 

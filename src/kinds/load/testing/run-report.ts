@@ -67,8 +67,8 @@ export function reportOf(changes: Partial<RunReport> = {}, length = 70): RunRepo
             failed: failed.encode(),
           },
         ];
-  const usual = scenarioOf({ workload: { concurrent_connections: 16, duration_seconds: 60 } });
-  const scenario = { ...usual, template_name: "Checkout", slos };
+  const usual = scenarioOf({ workload: { concurrentConnections: 16, durationSeconds: 60 } });
+  const scenario = { ...usual, templateName: "Checkout", slos };
   const record = finalRecordOf({
     scenario,
     series,

@@ -83,7 +83,7 @@ export class LoadSession {
 
   /** Opens what it will begin with, every statement prepared. May be tried again. */
   async prepare(target: WorkerTarget, signal: AbortSignal): Promise<void> {
-    const { load_mode: mode, ramp_seconds: ramp } = this.#options.scenario.workload;
+    const { loadMode: mode, rampSeconds: ramp } = this.#options.scenario.workload;
     // A closed loop that grows by a ramp begins with one.
     const connections = mode !== "QPS" && ramp > 0 ? 1 : target.connections;
     try {
@@ -109,7 +109,7 @@ export class LoadSession {
     this.#step = target.stepNumber ?? 0;
     this.#phase = phase;
     this.#book.enter(phase, this.#step);
-    const rampMs = scenario.workload.ramp_seconds * 1000;
+    const rampMs = scenario.workload.rampSeconds * 1000;
     this.setTarget({ target, rampMs, fromMs: atMs }, ahead);
   }
 
@@ -229,12 +229,12 @@ export class LoadSession {
       clock,
       wake,
       prng: prng.fork("generator"),
-      loop: workload.load_mode === "QPS" ? "open" : "closed",
+      loop: workload.loadMode === "QPS" ? "open" : "closed",
       arrivals: workload.arrivals,
       turn: { index: identity.groupId, count: identity.groupCount },
-      depth: Math.min(workload.pipeline_depth, target.capabilities.depthMax),
-      thinkTimeMs: workload.think_time_ms,
-      operationTimeoutMs: workload.operation_timeout_ms,
+      depth: Math.min(workload.pipelineDepth, target.capabilities.depthMax),
+      thinkTimeMs: workload.thinkTimeMs,
+      operationTimeoutMs: workload.operationTimeoutMs,
       onExecuted: (executed) => {
         if (executed.failure !== undefined) this.#noteExample(executed.failure);
         this.#unsettled.add(executed);
@@ -245,7 +245,7 @@ export class LoadSession {
 
   /** By what an operation belongs to its phase (GE3). */
   readonly #dueMsOf = ({ intendedMs, startMs }: Executed): number =>
-    this.#options.scenario.workload.load_mode === "QPS" ? intendedMs : startMs;
+    this.#options.scenario.workload.loadMode === "QPS" ? intendedMs : startMs;
 
   #noteExample({ kind, code, message }: OperationFailure): void {
     if (this.#errorExamples.has(kind)) return;

@@ -88,7 +88,7 @@ async function prepare(t: TestContext) {
   url.password = "";
   const scenario = scenarioOf({
     target: { url: url.href },
-    workload: { concurrent_connections: 2, warmup_seconds: 1, duration_seconds: 60 },
+    workload: { concurrentConnections: 2, warmupSeconds: 1, durationSeconds: 60 },
   });
   const [runId, expectedWorkers] = [testRun("run-1"), 1] as const;
   const pools = { kind: "values", pools: {} } as const;
@@ -225,8 +225,8 @@ test("[LW18] orchestrator and two workers, all real: a run of three seconds ends
     await orchestrator.close();
     spawner.close();
   });
-  const workload = { ...scenario.workload, concurrent_connections: 4, duration_seconds: 3 };
-  const scaling = { ...scenario.scaling, worker_count: 2 };
+  const workload = { ...scenario.workload, concurrentConnections: 4, durationSeconds: 3 };
+  const scaling = { ...scenario.scaling, workerCount: 2 };
   const runId = await orchestrator.prepareRun({
     scenario: { ...scenario, workload, scaling },
     testName: "real",

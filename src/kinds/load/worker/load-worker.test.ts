@@ -56,7 +56,7 @@ interface Launch {
 
 function launch({ row = {}, workload = {}, serviceMs = 100, cpuPercent = 1 }: Launch = {}) {
   const clock = new VirtualClock({ startMs: 5_000 });
-  const scenario = scenarioOf({ workload: { concurrent_connections: 4, ...workload } });
+  const scenario = scenarioOf({ workload: { concurrentConnections: 4, ...workload } });
   const control = new MemoryControl({ clock, scenario });
   control.change(row);
   const target = new WatchedTarget({ clock, servers: 1_000, serviceMs });
@@ -163,7 +163,7 @@ test("[LW1] a worker registers, connects, says READY, begins nothing before STAR
 });
 
 test("[LW1] without warm-up, what comes with START counts before the first operation", async () => {
-  const { clock, control, opsOf } = launch({ workload: { warmup_seconds: 0 } });
+  const { clock, control, opsOf } = launch({ workload: { warmupSeconds: 0 } });
   control.emit(start);
   control.emit(phase("MEASUREMENT"));
   await clock.advance(10_000);
@@ -207,7 +207,7 @@ test("[LW19] what begins after the planned end of MEASUREMENT is in no figure an
     opsOf,
   } = launch({
     serviceMs: 7,
-    workload: { duration_seconds: 10 },
+    workload: { durationSeconds: 10 },
   });
   control.emit(start);
   control.emit(phase("WARMUP"));
@@ -231,7 +231,7 @@ test("[LW19] who joins later ends with the others", async () => {
   const warmupEndTimeMs = 1_000_000;
   const { clock, control, opsOf } = launch({
     row: { ...measuring, warmupEndTimeMs },
-    workload: { duration_seconds: 10 },
+    workload: { durationSeconds: 10 },
   });
   const leftMs = warmupEndTimeMs + 10_000 - control.nowMs;
   assert.ok(leftMs > 1_000 && leftMs < 9_000, `${leftMs} ms`);
@@ -405,7 +405,7 @@ test("[LW7] a store that is away for 50 s is survived, and the load goes on", as
     target: queue,
     end,
     live,
-  } = launch({ row: measuring, workload: { duration_seconds: 600 } });
+  } = launch({ row: measuring, workload: { durationSeconds: 600 } });
   await clock.advance(5_000);
   control.isAway = true;
   const [begun, posted] = [queue.begun.length, live.length];
@@ -431,7 +431,7 @@ test("[LW7] a store that is away for longer than 60 s ends it", async () => {
     control,
     target: queue,
     end,
-  } = launch({ row: measuring, workload: { duration_seconds: 600 } });
+  } = launch({ row: measuring, workload: { durationSeconds: 600 } });
   await clock.advance(5_000);
   control.isAway = true;
   await clock.advance(58_500);
@@ -502,7 +502,7 @@ test("[LW9] one whose place another has taken while it stops has failed: nobody 
 });
 
 test("[LW10] a coordinator's lease that has lapsed for 60 s ends it", async () => {
-  const { clock, control, end } = launch({ row: measuring, workload: { duration_seconds: 600 } });
+  const { clock, control, end } = launch({ row: measuring, workload: { durationSeconds: 600 } });
   await clock.advance(5_000);
   control.change({ leaseLapsedMs: 59_000 });
   await clock.advance(10_000);
@@ -514,7 +514,7 @@ test("[LW10] a coordinator's lease that has lapsed for 60 s ends it", async () =
 
 test("[LW10] the planned end and the drain are the last it does, whatever the store says", async () => {
   const { clock, control, end } = launch({
-    workload: { warmup_seconds: 10, duration_seconds: 30 },
+    workload: { warmupSeconds: 10, durationSeconds: 30 },
   });
   control.emit(start);
   await clock.advance(1_000);
@@ -623,7 +623,7 @@ test("[GE9] [LW6] a run that is cancelled counts every arrival that was due unti
     target: queue,
   } = launch({
     row: measuring,
-    workload: { load_mode: "QPS", target_qps: 20, concurrent_connections: 4, duration_seconds: 60 },
+    workload: { loadMode: "QPS", targetQps: 20, concurrentConnections: 4, durationSeconds: 60 },
     serviceMs: 1_000_000,
   });
   await clock.advance(4_050);

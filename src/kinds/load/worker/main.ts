@@ -110,7 +110,7 @@ export async function runLoadWorker(options: LoadWorkerOptions): Promise<WorkerE
         ...(workerBytes === undefined ? {} : { workerBytes }),
       });
     },
-    readPools: ({ scenario: { template_id: templateId } }) => control.readPools(runId, templateId),
+    readPools: ({ scenario: { templateId } }) => control.readPools(runId, templateId),
     openRecorder: ({ scenario }, session, source, originMs) =>
       new ExecutionRecorder({
         sink: startThreadSink({
@@ -122,7 +122,7 @@ export async function runLoadWorker(options: LoadWorkerOptions): Promise<WorkerE
             operations: session.operations.map(({ name, kind }) => ({ name, kind })),
           },
         }),
-        oneIn: scenario.workload.record_one_in,
+        oneIn: scenario.workload.recordOneIn,
         originMs,
         clock,
         logger,

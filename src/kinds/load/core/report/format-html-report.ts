@@ -43,13 +43,13 @@ function head(report: RunReport): Markup {
   const { scenario, worker_count: workers, started_at: at } = report;
   const { workload, target } = scenario;
   const load =
-    workload.load_mode === "QPS"
-      ? `${workload.target_qps ?? "stages of"} operations a second`
-      : workload.load_mode === "CONCURRENCY"
-        ? `${workload.concurrent_connections} connections`
+    workload.loadMode === "QPS"
+      ? `${workload.targetQps ?? "stages of"} operations a second`
+      : workload.loadMode === "CONCURRENCY"
+        ? `${workload.concurrentConnections} connections`
         : "search for the most connections";
   const parts = [
-    scenario.template_name,
+    scenario.templateName,
     load,
     `${formatCount(report.record.measured_seconds)} s measured`,
     workers === 1 ? "1 worker" : `${workers} workers`,
@@ -118,7 +118,7 @@ function warmupEnd(moments: readonly Moment[]): number {
 }
 
 function rateSection({ scenario }: RunReport, moments: readonly Moment[]): Markup {
-  const { target_qps: wanted } = scenario.workload;
+  const { targetQps: wanted } = scenario.workload;
   const chart = lineChart({
     label: "Successful operations a second over time",
     times: moments.map(({ time }) => time),
@@ -177,7 +177,7 @@ function percentileMeaning({ record }: RunReport): string {
 }
 
 function latencyMeaning({ scenario }: RunReport): string {
-  return scenario.workload.load_mode === "QPS"
+  return scenario.workload.loadMode === "QPS"
     ? "from when an operation should have begun to its answer, so waiting counts"
     : "from sending an operation to its answer; a closed loop sends no more than the target takes";
 }

@@ -23,7 +23,7 @@ export function formatJunit(report: RunReport): string {
   const { measured_seconds: seconds } = record;
   const time = seconds.toFixed(3);
   const totals = `tests="${cases.length}" failures="${count("failure")}" errors="${count("error")}" time="${time}"`;
-  const className = `load.${scenario.template_name}`;
+  const className = `load.${scenario.templateName}`;
   const stamp = at === null ? "" : ` timestamp="${escaped(at.replace(/\.\d+Z$|Z$/, ""))}"`;
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',

@@ -1,6 +1,7 @@
 /** Tables of the HTML report. */
 import { findMaxAnswer } from "../find-max.ts";
 import type { Latency, LatencyName } from "../latency.ts";
+import { writeScenario } from "../scenario-codec.ts";
 import type { Moment } from "./chart-data.ts";
 import { formatCount, formatMs } from "./chart-scale.ts";
 import { lineChart } from "./charts.ts";
@@ -103,15 +104,17 @@ export function findMaxSection({ find_max: findMax }: RunReport): Markup | "" {
 
 /** Every setting by its path; statements as they are. */
 export function configSection({ scenario }: RunReport): Markup {
-  const { operations, ...workload } = scenario.workload;
-  const { load_sql: load, reset_sql: reset, ...target } = scenario.target;
+  const { target: whole, workload: load, ...written } = writeScenario(scenario);
+  const { operations, ...workload } = load;
+  const { load_sql: makes, reset_sql: resets, ...target } = whole;
+  const { scaling, find_max, guardrails, verdict } = written;
   const settings = flatten({
     target,
     workload,
-    scaling: scenario.scaling,
-    find_max: scenario.find_max,
-    guardrails: scenario.guardrails,
-    verdict: scenario.verdict,
+    scaling,
+    find_max,
+    guardrails,
+    verdict,
   }).filter(([, value]) => value !== "null" && value !== "[]");
   const half = Math.ceil(settings.length / 2);
   const table = (rows: readonly (readonly [string, string])[]): Markup =>
@@ -121,8 +124,8 @@ export function configSection({ scenario }: RunReport): Markup {
       html`<tr><td>${name}<br>weight ${weight}${transaction ? ", a transaction" : ""}</td><td><pre>${texts.join(";\n")}</pre></td></tr>`,
   );
   const data = [
-    ...(load.length === 0 ? [] : [["Statements that make the data", load] as const]),
-    ...(reset.length === 0 ? [] : [["Statements that reset them", reset] as const]),
+    ...(makes.length === 0 ? [] : [["Statements that make the data", makes] as const]),
+    ...(resets.length === 0 ? [] : [["Statements that reset them", resets] as const]),
   ].map(
     ([name, texts]) =>
       html`<details><summary>${name}</summary><pre>${texts.join(";\n")}</pre></details>`,

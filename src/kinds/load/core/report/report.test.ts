@@ -34,8 +34,8 @@ function nastyReport(): RunReport {
     },
     scenario: {
       ...scenario,
-      template_name: nasty,
-      target: { ...scenario.target, table_name: nasty, load_sql: [nasty], reset_sql: [nasty] },
+      templateName: nasty,
+      target: { ...scenario.target, tableName: nasty, loadSql: [nasty], resetSql: [nasty] },
       workload: {
         ...scenario.workload,
         operations: [
@@ -106,7 +106,7 @@ test("[RR2] the report has its charts and tables, and stays small however long t
   }
   const long = formatHtmlReport(reportOf({}, 3_000));
   assert.ok(long.length < 600_000, `${long.length} characters`);
-  const open = { ...reportOf().scenario.workload, load_mode: "QPS", target_qps: 170 } as const;
+  const open = { ...reportOf().scenario.workload, loadMode: "QPS", targetQps: 170 } as const;
   const scenario = { ...reportOf().scenario, workload: open };
   assert.match(formatHtmlReport(reportOf({ scenario })), /asked for.*waiting counts/s);
 });

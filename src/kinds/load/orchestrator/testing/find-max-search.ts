@@ -57,13 +57,13 @@ async function search(
   });
   const { orchestrator, store } = await openRealOrchestrator({ clock, prng, target });
   const scenario = scenarioOf({
-    workload: { load_mode: "FIND_MAX_CONCURRENCY", warmup_seconds: 2 },
-    scaling: { worker_count: workers },
-    find_max: {
+    workload: { loadMode: "FIND_MAX_CONCURRENCY", warmupSeconds: 2 },
+    scaling: { workerCount: workers },
+    findMax: {
       enabled: true,
-      start_concurrency: start,
-      concurrency_increment: increment,
-      step_duration_seconds: 6,
+      startConcurrency: start,
+      concurrencyIncrement: increment,
+      stepDurationSeconds: 6,
     },
   });
   const runId = await orchestrator.prepareRun({ scenario, testName: "search", password: null });

@@ -150,7 +150,7 @@ test("[HT3] an operation says which statuses it expects; no other is a success t
     const connection = await target.connect(1, signal);
     const operation = compiled({
       ...{ name: "get", kind: "CUSTOM", weight: 1, statements: ["GET /status/:code"] },
-      ...{ transaction: false, expect_status: [302, 404] },
+      ...{ transaction: false, expectStatus: [302, 404] },
       parameters: { code: { kind: "integer", min: 200, max: 599 } },
     });
     const get = await connection.prepare(operation);

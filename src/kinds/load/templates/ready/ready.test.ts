@@ -45,7 +45,7 @@ async function tryTemplate(engine: Engine, { target, workload }: Scenario): Prom
     pools: new Map(),
     wallMs: () => realClock.wallMs(),
   });
-  for (const sql of target.load_sql) await engine.run(sql);
+  for (const sql of target.loadSql) await engine.run(sql);
   for (const { operation, fill } of compiled.operations) {
     let rows = 0;
     for (let turn = 0; turn < times; turn += 1) {
@@ -56,9 +56,9 @@ async function tryTemplate(engine: Engine, { target, workload }: Scenario): Prom
     const least = operation.name === "stock_level" ? 1 : times;
     assert.ok(rows >= least, `${operation.name} touched ${rows} rows`);
   }
-  for (const sql of target.reset_sql) await engine.run(sql);
+  for (const sql of target.resetSql) await engine.run(sql);
   // Again: it makes its tables anew.
-  for (const sql of target.load_sql.slice(0, -2)) await engine.run(sql);
+  for (const sql of target.loadSql.slice(0, -2)) await engine.run(sql);
 }
 
 test("[RT1] the ready templates are those that were promised, and each is a template like any other", () => {

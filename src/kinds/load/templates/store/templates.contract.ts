@@ -29,7 +29,7 @@ export function testTemplates(fixture: StoreFixture): void {
         ["postgres", "CONCURRENCY", made.document.workload.operations.length],
       );
       assert.equal(made.document.workload.preset, "CUSTOM");
-      assert.equal(resolveScenario(made.document).template_id, made.template_id);
+      assert.equal(resolveScenario(made.document).templateId, made.template_id);
       const change = { ...made.document, template_name: "renamed", description: "why" };
       const changed = await templates.update(made.template_id, change);
       assert.deepEqual([changed.template_name, changed.description], ["renamed", "why"]);
