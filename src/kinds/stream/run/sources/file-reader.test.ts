@@ -47,6 +47,24 @@ test("[SU2] a reader goes on behind what was processed but for what was pending"
   assert.equal((await readAll(second)).join(""), content.slice(170));
 });
 
+test("[SU2] a reader that is closed while it reads fails nothing and loses nothing", async () => {
+  await writeFile(path, content);
+  for (const before of [0, 1, 5]) {
+    const first = await openFileReader({ path, bufferBytes: 64, from: undefined });
+    let given = "";
+    const take = (reading: Awaited<ReturnType<SourceReader["read"]>>): void => {
+      if (reading.kind === "bytes") given += Buffer.from(reading.bytes).toString();
+    };
+    for (let read = 0; read < before; read += 1) take(await first.read());
+    const reading = first.read();
+    const closing = first.close();
+    take(await reading);
+    await closing;
+    const second = await openFileReader({ path, bufferBytes: 1_024, from: first.position(0) });
+    assert.equal(given + (await readAll(second)).join(""), content);
+  }
+});
+
 test("[SU3] a file that became shorter while it was read is an error", async () => {
   await writeFile(path, content);
   const reader = await openFileReader({ path, bufferBytes: 512, from: undefined });

@@ -122,8 +122,9 @@ class FileSourceReader implements SourceReader {
   async #readFile(): Promise<Reading | undefined> {
     if (this.#closed.signal.aborted) return { kind: "end" };
     const bytes = await this.#file?.read();
-    if (this.#closed.signal.aborted) return { kind: "end" };
-    return bytes === undefined ? undefined : { kind: "bytes", bytes };
+    // Bytes count as read from now on, so they are given even if it was closed meanwhile.
+    if (bytes !== undefined) return { kind: "bytes", bytes };
+    return this.#closed.signal.aborted ? { kind: "end" } : undefined;
   }
 
   async #findNext(): Promise<string | undefined> {

@@ -81,7 +81,9 @@ export class OpenFile {
   async read(): Promise<Uint8Array | undefined> {
     if (this.#isClosed) return undefined;
     if (this.#rest.length === 0) {
-      const count = await (this.#ahead ?? this.#fill(this.#offset));
+      // `close` waits for it: a handle that is closed between two reads of a block fails.
+      this.#ahead ??= this.#fill(this.#offset);
+      const count = await this.#ahead;
       this.#ahead = undefined;
       if (this.#isClosed) return undefined;
       if (count === 0) {
