@@ -9,7 +9,7 @@
  * failures, `--verbose` lists what passed, too.
  *
  * streams runs every case in one fragment of this process, and split over two processes with an
- * exchange between them.
+ * exchange between them; with `--threads` also in several fragments on two threads.
  *
  * The exit code is 0 when everything passed or the suite is absent, 1 when something failed.
  */
@@ -27,7 +27,7 @@ import { runStreamsSuite } from "./conformance/streams/streams-suite.ts";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const usage =
   "usage: npm run conformance -- promql|streams [DIR] [--direct] [--mode sealed|head|straddle] " +
-  "[--file NAME] [--line N] [--limit N] [--verbose]";
+  "[--file NAME] [--line N] [--limit N] [--verbose] [--threads]";
 
 const { positionals, values: options } = parseArgs({
   allowPositionals: true,
@@ -38,6 +38,7 @@ const { positionals, values: options } = parseArgs({
     line: { type: "string" },
     limit: { type: "string", default: "1000" },
     verbose: { type: "boolean", default: false },
+    threads: { type: "boolean", default: false },
   },
 });
 const [name = "", folder] = positionals;
@@ -89,6 +90,7 @@ async function runStreams(scripts: readonly Script[], suiteDir: string): Promise
     line: line === undefined ? undefined : Number(line),
     failuresMax: Number(options.limit),
     verbose: options.verbose,
+    threads: options.threads,
     print: (text) => process.stdout.write(`${text}\n`),
   });
   return end(passed === total ? 0 : 1, `streams: ${passed}/${total} passed`);

@@ -118,7 +118,13 @@ SELECT start, SUM(price) AS total FROM bids WINDOW TUMBLING(ts, SIZE 1 SEC) INTO
   assert.equal(await readFile(join(folder, "follow.csv"), "utf8"), "1000,30\n");
 });
 
-test("[SU15] a query that is killed again and again gives each result once", async () => {
+for (const parallelism of [1, 2]) {
+  test(`[SU15] parallelism ${parallelism}: a query that is killed again and again gives each result once`, async () => {
+    await killAgain(parallelism);
+  });
+}
+
+async function killAgain(parallelism: number): Promise<void> {
   const rows: string[] = [];
   for (let row = 0; row < 400_000; row += 1) rows.push(`${row % 97},${row % 1_009},${row * 3}\n`);
   await write("bids.csv", rows.join(""));
@@ -128,12 +134,21 @@ SELECT start, id, SUM(price) AS total, COUNT(*) AS n FROM bids GROUP BY id
 WINDOW SLIDING(ts, SIZE 10 SEC, ADVANCE BY 2 SEC)
 INTO out SET('20 MS' AS "QUERY".CHECKPOINT_INTERVAL, 4096 AS "QUERY".BUFFER_SIZE);
 `;
+  const state = `state-${parallelism}`;
+  const resumed = [
+    "run",
+    "killed.sql",
+    "--checkpoint",
+    state,
+    "--parallelism",
+    `${parallelism}`,
+  ] as const;
   await write("whole.sql", statements("whole.csv"));
   await write("killed.sql", statements("killed.csv"));
   const whole = await stream(["run", "whole.sql"]);
   assert.equal(whole.code, 0, whole.stderr);
 
-  const current = join(folder, "state", "query-1", "current.json");
+  const current = join(folder, state, "query-1", "current.json");
   const checkpointOf = (): number => {
     if (!existsSync(current)) return 0;
     return (JSON.parse(readFileSync(current, "utf8")) as { checkpoint: number }).checkpoint;
@@ -141,21 +156,21 @@ INTO out SET('20 MS' AS "QUERY".CHECKPOINT_INTERVAL, 4096 AS "QUERY".BUFFER_SIZE
   let kills = 0;
   for (let round = 0; round < 4; round += 1) {
     const before = checkpointOf();
-    const ended = await stream(["run", "killed.sql", "--checkpoint", "state"], async (child) => {
+    const ended = await stream(resumed, async (child) => {
       // Some are killed right behind a checkpoint, some a while later.
       await until(() => checkpointOf() > before + round, child);
-      await new Promise((resolve) => setTimeout(resolve, round * 7));
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * round * 20));
       child.kill("SIGKILL");
     });
     if (ended.code === null) kills += 1;
   }
   assert.ok(kills >= 3, `${kills} kills`);
-  const last = await stream(["run", "killed.sql", "--checkpoint", "state"]);
+  const last = await stream(resumed);
   assert.equal(last.code, 0, last.stderr);
   assert.match(last.stderr, /goes on from checkpoint/);
   assert.deepEqual(await linesOf("killed.csv"), await linesOf("whole.csv"));
 
-  const again = await stream(["run", "killed.sql", "--checkpoint", "state"]);
+  const again = await stream(resumed);
   assert.equal(again.code, 0, again.stderr);
   assert.deepEqual(await linesOf("killed.csv"), await linesOf("whole.csv"));
-});
+}

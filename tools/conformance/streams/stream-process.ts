@@ -10,6 +10,7 @@ import {
   type FragmentSetResult,
   HereHost,
   openExchangePort,
+  unlimitedMemory,
 } from "../../../src/kinds/stream/run/index.ts";
 
 export interface PlacedRun {
@@ -34,7 +35,8 @@ export interface StreamProcess {
 servePeer<StreamProcess, { readonly token: string }>(async ({ token }) => {
   const hub = new EdgeHub();
   const port = await openExchangePort(hub, token);
-  const client = new ExchangeClient({ headers: { authorization: `Bearer ${token}` } });
+  const headers = { authorization: `Bearer ${token}` };
+  const client = new ExchangeClient({ headers, clock: realClock });
   const running = new Map<string, FragmentSet>();
   return {
     requests: {
@@ -46,6 +48,7 @@ servePeer<StreamProcess, { readonly token: string }>(async ({ token }) => {
           sendTo: (address, name) => client.send(address, name),
           clock: realClock,
           connectors: createLocalConnectors(places),
+          memory: unlimitedMemory(),
         });
         const set = new FragmentSet({
           run: { query, epoch: 1 },

@@ -3,8 +3,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { realClock } from "../../../src/ground/kernel/node/real-clock.ts";
+import { MemoryBudget } from "../../../src/ground/process/core/index.ts";
 import type { Plan } from "../../../src/kinds/stream/language/core/index.ts";
-import { createLocalConnectors, LocalQuery } from "../../../src/kinds/stream/run/index.ts";
+import {
+  createLocalConnectors,
+  LocalQuery,
+  StreamPool,
+} from "../../../src/kinds/stream/run/index.ts";
 import type { Script } from "../promql-suite.ts";
 import { parseStreamScript } from "./parse-script.ts";
 import { type RunPlan, runScript } from "./run-script.ts";
@@ -15,6 +20,8 @@ export interface StreamsSuiteOptions {
   readonly line: number | undefined;
   readonly failuresMax: number;
   readonly verbose: boolean;
+  /** Whether every case also runs in several fragments on two threads. */
+  readonly threads: boolean;
   readonly print: (text: string) => void;
 }
 
@@ -31,6 +38,7 @@ export async function runStreamsSuite(
   const { print } = options;
   const one = await runWith("one fragment", scripts, options, runHere);
   print(`one fragment: ${one.passed}/${one.total} passed`);
+  const threads = options.threads ? await runThreads(scripts, options) : { passed: 0, total: 0 };
   const processes = await startTwoProcesses();
   try {
     const two = await runWith("two processes", scripts, options, processes.run);
@@ -39,7 +47,10 @@ export async function runStreamsSuite(
       `two processes: ${two.passed}/${two.total} passed; ${rowsCrossed} rows crossed; ` +
         `of ${keyed} plans with keys, both sides held keys in ${spreadOverAll}`,
     );
-    return { passed: one.passed + two.passed, total: one.total + two.total };
+    return {
+      passed: one.passed + threads.passed + two.passed,
+      total: one.total + threads.total + two.total,
+    };
   } finally {
     await processes.stop();
   }
@@ -76,6 +87,42 @@ async function runWith(
     await rm(dir, { recursive: true, force: true });
   }
   return { passed, total };
+}
+
+/** Stages with keys in two instances, on two threads of this process. */
+async function runThreads(
+  scripts: readonly Script[],
+  options: StreamsSuiteOptions,
+): Promise<SuiteTotals> {
+  const budget = new MemoryBudget(Number.MAX_SAFE_INTEGER);
+  const testdata = join(options.suiteDir, "testdata");
+  const pool = new StreamPool({
+    threads: 2,
+    clock: realClock,
+    places: { sourceDir: testdata, sinkDir: testdata },
+    print: () => undefined,
+    memory: { budget, bytesMax: budget.bytesMax },
+  });
+  let queries = 0;
+  try {
+    const totals = await runWith("two threads", scripts, options, async (plan) => {
+      queries += 1;
+      const places = { sourceDir: testdata, sinkDir: testdata, print: () => undefined };
+      const query = new LocalQuery({
+        plan: { ...plan, settings: { ...plan.settings, parallelism: 2 } },
+        clock: realClock,
+        checkpoints: undefined,
+        connectors: createLocalConnectors(places),
+        host: { host: pool, name: `q${queries}` },
+      });
+      await query.open();
+      await query.run();
+    });
+    options.print(`two threads: ${totals.passed}/${totals.total} passed`);
+    return totals;
+  } finally {
+    await pool.close();
+  }
 }
 
 /** One fragment in this process. */

@@ -5,4 +5,10 @@ export {
   engineKeepsBytes,
   type MemoryShares,
 } from "./decide-shares.ts";
-export { heldPages, MemoryBudget, type MemoryPlace, pageBytes } from "./memory-budget.ts";
+export {
+  heldPages,
+  MemoryBudget,
+  type MemoryPlace,
+  type MemoryReservation,
+  pageBytes,
+} from "./memory-budget.ts";

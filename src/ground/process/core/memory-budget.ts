@@ -22,6 +22,8 @@ export interface MemoryPlace {
 }
 
 export interface MemoryReservation {
+  /** Its word in the shared memory, for threads that resize it themselves. */
+  readonly place: MemoryPlace;
   resize(bytes: number): void;
   /** Idempotent. */
   release(): void;
@@ -66,7 +68,7 @@ export class MemoryBudget {
       if (!isReleased) this.leave(place);
       isReleased = true;
     };
-    return { resize, release };
+    return { place, resize, release };
   }
 
   get heldBytes(): number {

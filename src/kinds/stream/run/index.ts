@@ -5,6 +5,8 @@ export { EdgeHub } from "./exchange/edge-hub.ts";
 export { ExchangeClient } from "./exchange/exchange-client.ts";
 export { openExchangePort } from "./exchange/exchange-port.ts";
 export { HereHost } from "./host/here-host.ts";
+export { unlimitedMemory } from "./host/stream-memory.ts";
+export { StreamPool, type StreamPoolOptions } from "./host/stream-pool.ts";
 export { FragmentSet, type FragmentSetResult } from "./local/fragment-set.ts";
 export { createLocalConnectors, type LocalPlaces } from "./local/local-connectors.ts";
 export { LocalQuery, type LocalQueryOptions } from "./local/local-query.ts";

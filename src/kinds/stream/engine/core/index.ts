@@ -36,7 +36,7 @@ export {
   type NodeState,
   type SavedNodeState,
 } from "./fragment/fragment.ts";
-export { QueryMemory } from "./fragment/query-memory.ts";
+export { type MemoryRefusal, QueryMemory, type ReserveMemory } from "./fragment/query-memory.ts";
 export type { StationCounts } from "./fragment/station.ts";
 export { type ColumnGenerator, parseGeneratorSchema } from "./generator/generator-schema.ts";
 export {

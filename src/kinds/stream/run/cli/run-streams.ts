@@ -3,15 +3,18 @@ import { dirname, join, resolve } from "node:path";
 import { formatBytes, formatCount, processTerminal } from "../../../../ground/command/index.ts";
 import { type Clock, repeat } from "../../../../ground/kernel/clock.ts";
 import { realFiles } from "../../../../ground/kernel/node/real-files.ts";
-import { defaultDialect, translateDialectError } from "../../language/core/index.ts";
+import { MemoryBudget, machine } from "../../../../ground/process/index.ts";
+import { defaultDialect, type Plan, translateDialectError } from "../../language/core/index.ts";
 import type { QueryProgress } from "../core/progress.ts";
-import { createLocalConnectors } from "../local/local-connectors.ts";
+import { StreamPool } from "../host/stream-pool.ts";
+import { createLocalConnectors, type LocalPlaces } from "../local/local-connectors.ts";
 import { LocalQuery } from "../local/local-query.ts";
 import { planFile } from "../local/plan-file.ts";
 import { readStatements } from "./read-statements.ts";
 
 export interface StreamRunOptions {
   readonly checkpoint?: string;
+  readonly parallelism?: number;
   readonly json?: boolean;
 }
 
@@ -33,21 +36,30 @@ export async function runStreams(
   const text = await readStatements(file);
   const running: RunningQuery[] = [];
   const startMs = clock.nowMs();
+  let pool: StreamPool | undefined;
   try {
     const folder = file === "-" ? process.cwd() : dirname(resolve(file));
-    const connectors = createLocalConnectors({
+    const places = {
       sourceDir: folder,
       sinkDir: folder,
-      print: (_sink, rows) => written(rows),
-      tell: (text) => terminal.err(`${text}\n`),
-    });
+      print: (_sink: string, rows: string) => written(rows),
+      tell: (text: string) => terminal.err(`${text}\n`),
+    };
+    const connectors = createLocalConnectors(places);
     const explained = (answer: string): void => terminal.out(`${answer}\n`);
-    for (const { name, plan } of planFile(text, defaultDialect, { explained })) {
+    const planned = planFile(text, defaultDialect, { explained }).map(({ name, plan }) => ({
+      name,
+      plan: withParallelism(plan, options.parallelism),
+    }));
+    const most = Math.max(0, ...planned.map(({ plan }) => plan.settings.parallelism));
+    if (most > 1) pool = openPool(most, places, clock);
+    for (const { name, plan } of planned) {
       const directory = options.checkpoint;
       const query = new LocalQuery({
         plan,
         connectors,
         clock,
+        ...(pool !== undefined && plan.settings.parallelism > 1 && { host: { host: pool, name } }),
         checkpoints:
           directory === undefined
             ? undefined
@@ -74,14 +86,39 @@ export async function runStreams(
     }
   } catch (thrown) {
     await Promise.allSettled(running.map(({ query }) => query.close()));
+    await pool?.close();
     throw translateDialectError(thrown);
   }
   await report(running, clock.nowMs() - startMs, options);
+  await pool?.close();
   for (const { name, query } of running) {
     const { malformedTexts } = await query.progress();
     for (const each of malformedTexts) terminal.err(`${name}: malformed record: ${each}\n`);
   }
   return !interrupted.aborted;
+}
+
+function withParallelism(plan: Plan, parallelism: number | undefined): Plan {
+  return parallelism === undefined
+    ? plan
+    : { ...plan, settings: { ...plan.settings, parallelism } };
+}
+
+/** Threads for queries whose stages have several instances, at most one for each core. */
+function openPool(
+  instances: number,
+  { sourceDir, sinkDir, print, tell }: Required<LocalPlaces>,
+  clock: Clock,
+): StreamPool {
+  const budget = new MemoryBudget(Number.MAX_SAFE_INTEGER);
+  return new StreamPool({
+    threads: Math.min(instances, machine().cores),
+    clock,
+    places: { sourceDir, sinkDir },
+    print,
+    tell,
+    memory: { budget, bytesMax: budget.bytesMax },
+  });
 }
 
 /** Waits for a reader of standard output that is slower than the query. */

@@ -1,7 +1,13 @@
 /** Commands of streams: run a file of statements here, or only check it. */
 import "../../language/index.ts";
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { example, exitCodes, type RunAction } from "../../../../ground/command/index.ts";
+
+function parseParallelism(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1 && count <= 256) return count;
+  throw new InvalidArgumentError("A parallelism is an integer from 1 to 256.");
+}
 
 export function addStreamCommands(program: Command, run: RunAction): void {
   const stream = program
@@ -17,6 +23,12 @@ export function addStreamCommands(program: Command, run: RunAction): void {
     )
     .argument("<file>", "a file with statements; - is standard input")
     .option("--checkpoint <dir>", "keep checkpoints there, and go on from the last one")
+    .addOption(
+      new Option(
+        "--parallelism <n>",
+        'instances of each operator with keys, instead of "QUERY".PARALLELISM',
+      ).argParser(parseParallelism),
+    )
     .option("--json", "print progress and the result as JSON lines")
     .addHelpText(
       "after",

@@ -4,6 +4,8 @@ export interface OutEdge {
   send(frame: Uint8Array<ArrayBuffer>): Promise<void> | undefined;
   /** Resolves when everything that was sent is on its way. */
   flush(): Promise<void>;
+  /** The memory that it takes: what waits, and room that is kept for more. */
+  readonly heldBytes: number;
   /** What is not on its way yet is dropped. */
   close(): void;
 }

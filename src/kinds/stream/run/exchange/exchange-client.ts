@@ -3,31 +3,58 @@
  * for each edge, and no more bytes under way than the receiver has given credit for (SU24).
  */
 import { type ClientHttp2Session, connect, constants } from "node:http2";
+import { type Clock, repeat, type Timer } from "../../../../ground/kernel/clock.ts";
 import { DialectError } from "../../language/core/index.ts";
 import type { OutEdge } from "../core/edge.ts";
 import { type EdgeName, edgePath } from "./edge-hub.ts";
 import { exchangePrefix } from "./exchange-server.ts";
+import { type PeerMeasures, PeerMeter } from "./measure-peer.ts";
 import { edgeBytesMax } from "./memory-edge.ts";
 
 export interface ExchangeClientOptions {
   readonly headers: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+  /** How often a peer is measured. */
+  readonly measureMs?: number;
 }
+
+/** Another process that edges lead to. */
+interface FarProcess {
+  session: ClientHttp2Session;
+  readonly meter: PeerMeter;
+  readonly edges: Set<OutEdge>;
+}
+
+const measureMsDefault = 1_000;
 
 export class ExchangeClient {
   readonly #options: ExchangeClientOptions;
-  readonly #sessions = new Map<string, ClientHttp2Session>();
+  readonly #peers = new Map<string, FarProcess>();
+  #measuring: Timer | undefined;
 
   constructor(options: ExchangeClientOptions) {
     this.#options = options;
   }
 
   close(): void {
-    for (const session of this.#sessions.values()) session.destroy();
-    this.#sessions.clear();
+    this.#measuring?.cancel();
+    this.#measuring = undefined;
+    for (const { session } of this.#peers.values()) session.destroy();
+    this.#peers.clear();
+  }
+
+  /** What each process is like that edges lead to (SU28). */
+  measures(): readonly PeerMeasures[] {
+    return Array.from(this.#peers, ([address, { meter, edges }]) => {
+      let backlogBytes = 0;
+      for (const { heldBytes } of edges) backlogBytes += heldBytes;
+      return meter.measures(address, backlogBytes);
+    });
   }
 
   send(address: string, name: EdgeName): OutEdge {
-    const stream = this.#session(address).request(
+    const { session, meter, edges } = this.#peer(address);
+    const stream = session.request(
       {
         ...this.#options.headers,
         [constants.HTTP2_HEADER_METHOD]: "POST",
@@ -70,16 +97,19 @@ export class ExchangeClient {
     stream.on("data", (chunk: Buffer) => {
       partial = Buffer.concat([partial, chunk]);
       while (partial.length >= 4) {
-        credit += partial.readUInt32LE(0);
+        const taken = partial.readUInt32LE(0);
+        credit += taken;
+        meter.taken(taken);
         partial = partial.subarray(4);
       }
       flush();
     });
     stream.on("error", (error) => fail(error.message));
     stream.on("close", () => {
+      edges.delete(edge);
       if (waiting.length > 0) fail("the connection was closed");
     });
-    return {
+    const edge: OutEdge = {
       send: (frame) => {
         if (failure !== undefined) throw failure;
         waiting.push(frame);
@@ -91,20 +121,42 @@ export class ExchangeClient {
         while (waiting.length > 0) await moved.promise;
         if (failure !== undefined) throw failure;
       },
+      get heldBytes() {
+        return waitingBytes + edgeBytesMax - credit;
+      },
       close: () => {
         if (waiting.length === 0) stream.end();
         else stream.close(constants.NGHTTP2_CANCEL);
       },
     };
+    edges.add(edge);
+    return edge;
   }
 
-  #session(address: string): ClientHttp2Session {
-    let session = this.#sessions.get(address);
-    if (session === undefined || session.closed || session.destroyed) {
-      session = connect(address, { settings: { initialWindowSize: 4 * edgeBytesMax } });
-      session.on("error", () => undefined); // Every stream of it is told.
-      this.#sessions.set(address, session);
+  #peer(address: string): FarProcess {
+    const known = this.#peers.get(address);
+    if (known !== undefined && !known.session.closed && !known.session.destroyed) return known;
+    const session = connect(address, { settings: { initialWindowSize: 4 * edgeBytesMax } });
+    session.on("error", () => undefined); // Every stream of it is told.
+    if (known !== undefined) {
+      known.session = session;
+      return known;
     }
-    return session;
+    const { clock, measureMs = measureMsDefault } = this.#options;
+    const peer = { session, meter: new PeerMeter(clock.nowMs()), edges: new Set<OutEdge>() };
+    this.#peers.set(address, peer);
+    this.#measuring ??= repeat(clock, measureMs, () => this.#measure());
+    return peer;
+  }
+
+  #measure(): void {
+    const nowMs = this.#options.clock.nowMs();
+    for (const { session, meter } of this.#peers.values()) {
+      meter.tick(nowMs);
+      if (session.closed || session.destroyed || session.connecting) continue;
+      session.ping((error, roundTripMs) => {
+        if (error === null) meter.answered(roundTripMs);
+      });
+    }
   }
 }

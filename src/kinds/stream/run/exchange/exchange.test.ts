@@ -1,13 +1,19 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
+import { eventually } from "../../../../ground/kernel/testing/eventually.ts";
 import { decodeFrame, encodeFrame } from "../../engine/core/index.ts";
 import { EdgeHub, type EdgeName } from "./edge-hub.ts";
 import { ExchangeClient } from "./exchange-client.ts";
 import { openExchangePort } from "./exchange-port.ts";
+import { PeerMeter } from "./measure-peer.ts";
 
 const hub = new EdgeHub();
 const port = await openExchangePort(hub, "secret");
-const client = new ExchangeClient({ headers: { authorization: "Bearer secret" } });
+const client = new ExchangeClient({
+  headers: { authorization: "Bearer secret" },
+  clock: realClock,
+});
 after(async () => {
   client.close();
   await port.close();
@@ -64,7 +70,10 @@ test("[SU24] an edge that nobody reads holds no other one of its connection back
 });
 
 test("[SU24] a sender without the token is refused", async () => {
-  const stranger = new ExchangeClient({ headers: { authorization: "Bearer guess" } });
+  const stranger = new ExchangeClient({
+    headers: { authorization: "Bearer guess" },
+    clock: realClock,
+  });
   const edge = stranger.send(port.address, nameOf("refused"));
   await assert.rejects(async () => {
     for (let frame = 0; frame < 1_000; frame += 1) await edge.send(rows(8_000));
@@ -73,7 +82,10 @@ test("[SU24] a sender without the token is refused", async () => {
 });
 
 test("[SU24] a receiver whose sender went away is told", async () => {
-  const other = new ExchangeClient({ headers: { authorization: "Bearer secret" } });
+  const other = new ExchangeClient({
+    headers: { authorization: "Bearer secret" },
+    clock: realClock,
+  });
   const edge = other.send(port.address, nameOf("lost"));
   const incoming = hub.receive(nameOf("lost"));
   void edge.send(rows(10));
@@ -94,4 +106,41 @@ test("[SU23] what an earlier epoch sends does not reach the next one", async () 
   assert.ok(frame.kind === "rows" && frame.batch.rowCount === 1);
   old.close();
   fresh.close();
+});
+
+test("[SU28] round trip, rate and backlog of a peer are measured", async () => {
+  const headers = { authorization: "Bearer secret" };
+  const measured = new ExchangeClient({ headers, clock: realClock, measureMs: 5 });
+  try {
+    const edge = measured.send(port.address, nameOf("measured"));
+    for (let frame = 0; frame < 20; frame += 1) void edge.send(rows(8_000));
+    const [backlog] = measured.measures();
+    assert.ok((backlog?.backlogBytes ?? 0) >= 20 * 32_000, `${backlog?.backlogBytes} bytes wait`);
+    const incoming = hub.receive(nameOf("measured"));
+    for (let frame = 0; frame < 20; frame += 1) await incoming.receive();
+    const found = await eventually("a rate and a round trip", () => {
+      const [peer] = measured.measures();
+      if (peer === undefined || peer.backlogBytes >= 20 * 32_000) return undefined;
+      return peer.roundTripMs === undefined ? undefined : peer;
+    });
+    assert.equal(found.address, port.address);
+    incoming.close();
+    edge.close();
+  } finally {
+    measured.close();
+  }
+});
+
+test("[SU28] the rate is that of the last interval", () => {
+  const meter = new PeerMeter(1_000);
+  meter.taken(500);
+  meter.tick(1_500);
+  assert.equal(meter.measures("a", 3).bytesPerSecond, 1_000);
+  meter.tick(2_500);
+  assert.deepEqual(meter.measures("a", 3), {
+    address: "a",
+    roundTripMs: undefined,
+    bytesPerSecond: 0,
+    backlogBytes: 3,
+  });
 });

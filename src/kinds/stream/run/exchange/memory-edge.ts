@@ -35,6 +35,9 @@ export function createMemoryEdge(): MemoryEdge {
         return bytes > edgeBytesMax ? room.promise : undefined;
       },
       flush: () => Promise.resolve(),
+      get heldBytes() {
+        return bytes;
+      },
       close,
     },
     in: {

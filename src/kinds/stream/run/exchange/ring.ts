@@ -103,6 +103,9 @@ export function openRingOut(memory: SharedArrayBuffer): OutEdge {
       return waitingBytes > waitingBytesMax ? draining : undefined;
     },
     flush: async () => await draining,
+    get heldBytes() {
+      return capacity + waitingBytes;
+    },
     close: () => close(head),
   };
 }

@@ -26,6 +26,7 @@ import type { InEdge, OutEdge } from "../core/edge.ts";
 import type { FragmentProgress } from "../core/progress.ts";
 import type { EncodedFragment, EndedFragment, FragmentSpec } from "../core/stream-host.ts";
 import { BarrierGate } from "./barrier-gate.ts";
+import { BufferMemory } from "./buffer-memory.ts";
 import { StateEncoder } from "./encode-state.ts";
 import { type FairTurns, Turn } from "./fair-turns.ts";
 import { MalformedRecords, type SourceNode } from "./malformed-records.ts";
@@ -40,6 +41,8 @@ export interface FragmentHostOptions {
   readonly clock: Clock;
   readonly turns: FairTurns;
   readonly memory: QueryMemory;
+  /** Gives the memory back; called when the fragment is closed. */
+  readonly release: () => void;
   /** Called with the state of a checkpoint when what the sinks wrote until then is durable. */
   readonly acknowledged: (checkpoint: number, state: EncodedFragment) => void;
 }
@@ -65,6 +68,7 @@ export class FragmentHost {
   readonly #receivers: ReceiverPump[] = [];
   readonly #senders: ReturnType<typeof createSender>[] = [];
   readonly #outEdges: OutEdge[] = [];
+  readonly #buffers: BufferMemory;
   readonly #stopped = new AbortController();
   #gate: BarrierGate | undefined;
   #fragment: Fragment | undefined;
@@ -77,6 +81,7 @@ export class FragmentHost {
     this.#options = options;
     const { fragment, nodes, restored } = options.spec;
     this.#encoder = new StateEncoder(fragment, restored);
+    this.#buffers = new BufferMemory(options.memory, options.spec.settings.bufferBytes);
     this.#malformed = new MalformedRecords(nodes, (sink, batch) =>
       this.#hold(this.#sinks.get(sink)?.write(batch)),
     );
@@ -155,6 +160,7 @@ export class FragmentHost {
       ...[...this.#sources.values()].map((source) => source.close()),
       ...[...this.#sinks.values()].map((sink) => sink.close()),
     ]);
+    this.#options.release();
   }
 
   progress(): FragmentProgress {
@@ -352,7 +358,9 @@ export class FragmentHost {
     if (room !== undefined) this.#rooms.push(room);
   }
 
+  /** Called by every pump between two steps. */
   #room(): Promise<void> | undefined {
+    this.#buffers.count(this.#sources.values(), this.#outEdges);
     if (this.#rooms.length === 0) return undefined;
     const rooms = this.#rooms;
     this.#rooms = [];

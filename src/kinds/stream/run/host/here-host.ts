@@ -19,6 +19,7 @@ import {
 import type { EdgeHub, EdgeName } from "../exchange/edge-hub.ts";
 import { FairTurns } from "./fair-turns.ts";
 import { FragmentHost } from "./fragment-host.ts";
+import type { StreamMemory } from "./stream-memory.ts";
 
 export interface HereHostOptions {
   readonly connectors: Connectors;
@@ -27,12 +28,16 @@ export interface HereHostOptions {
   readonly hub: EdgeHub;
   /** An edge to a fragment in another process. */
   readonly sendTo: (address: string, name: EdgeName) => OutEdge;
+  readonly memory: StreamMemory;
 }
 
-/** Edges that the host does not make itself; `undefined`: it does. */
-export interface GivenEdges {
+/** What a host of several threads gives to each of them. */
+export interface GivenParts {
+  /** Edges that the thread does not make itself; `undefined`: it does. */
   out(name: EdgeName): OutEdge | undefined;
   in(name: EdgeName): InEdge | undefined;
+  /** The memory of the whole query. */
+  readonly pages: SharedArrayBuffer;
 }
 
 interface HostedRun {
@@ -40,8 +45,6 @@ interface HostedRun {
   readonly hosts: Map<string, FragmentHost>;
   isStopped: boolean;
 }
-
-const noneGiven: GivenEdges = { out: () => undefined, in: () => undefined };
 
 export class HereHost implements StreamHost {
   readonly #options: HereHostOptions;
@@ -56,7 +59,11 @@ export class HereHost implements StreamHost {
     run: QueryRun,
     specs: readonly FragmentSpec[],
     events: FragmentEvents,
-    given: GivenEdges = noneGiven,
+    given: GivenParts = {
+      out: () => undefined,
+      in: () => undefined,
+      pages: new SharedArrayBuffer(4),
+    },
   ): Promise<void> {
     const name = runName(run);
     assert(!this.#runs.has(name), "a run is deployed once");
@@ -135,10 +142,12 @@ export class HereHost implements StreamHost {
     run: QueryRun,
     spec: FragmentSpec,
     { events }: HostedRun,
-    given: GivenEdges,
+    given: GivenParts,
   ): FragmentHost {
-    const { connectors, clock, hub, sendTo } = this.#options;
+    const { connectors, clock, hub, sendTo, memory } = this.#options;
     const { fragment } = spec;
+    const { memoryBytesMax } = spec.settings;
+    const pages = memory.open(given.pages, memoryBytesMax);
     const out = (exchange: number, far: FarEnd): OutEdge => {
       const name = { ...run, exchange, from: fragment, to: far.fragment };
       if (far.address !== undefined) return sendTo(far.address, name);
@@ -159,7 +168,8 @@ export class HereHost implements StreamHost {
       connectors,
       clock,
       turns: this.#turns,
-      memory: new QueryMemory(spec.settings.memoryBytesMax),
+      memory: new QueryMemory(memoryBytesMax, pages.reserve),
+      release: pages.release,
       acknowledged: (checkpoint, state) => events.acknowledged(checkpoint, state),
     });
   }

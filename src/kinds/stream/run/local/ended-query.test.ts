@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { createPrng } from "../../../../ground/kernel/prng.ts";
 import { DialectError } from "../../language/core/index.ts";
-import { runSql } from "../testing/run-sql.ts";
+import { openPool, runSql } from "../testing/run-sql.ts";
 import type { LocalQuery } from "./local-query.ts";
 
 const root = await mkdtemp(join(tmpdir(), "capstan-ended-"));
@@ -32,13 +32,19 @@ const rowsOf = (count: number): string =>
 await writeFile(join(root, "in.csv"), rowsOf(rowCount));
 await writeFile(join(root, "short.csv"), rowsOf(500));
 
+const pool = openPool(2, { sourceDir: root, sinkDir: root, print: () => undefined });
+after(() => pool.close());
 await runSql(statements("whole.csv", 1), { folder: root });
 const expected = await linesOf("whole.csv");
 
-for (const parallelism of [1, 2]) {
+for (const [ways, parallelism, host] of [
+  ["one fragment", 1, {}],
+  ["several fragments", 2, {}],
+  ["several threads", 3, { pool }],
+] as const) {
   const out = `again-${parallelism}.csv`;
   const text = statements(out, parallelism);
-  const ways = parallelism === 1 ? "one fragment" : "several fragments";
+  const place = { folder: root, ...host };
 
   test(`[SU15] ${ways}: a query that ends at any moment gives each result once when it runs again`, async () => {
     assert.ok(expected.length > 1_000, `${expected.length} results`);
@@ -49,7 +55,7 @@ for (const parallelism of [1, 2]) {
       let isEnded = false;
       let isOver = false;
       await runSql(text, {
-        folder: root,
+        ...place,
         checkpoints,
         onOpen: (queries) => {
           const target = prng.below(rowCount / 2);
@@ -69,7 +75,7 @@ for (const parallelism of [1, 2]) {
       if (!isEnded) break;
       ends += 1;
     }
-    await runSql(text, { folder: root, checkpoints });
+    await runSql(text, { ...place, checkpoints });
     assert.deepEqual(await linesOf(out), expected);
     assert.ok(ends > 0, "it was ended in the middle at least once");
   });
@@ -78,7 +84,7 @@ for (const parallelism of [1, 2]) {
     const checkpoints = join(root, `drained-${parallelism}`);
     for (const endMs of [5, 30, 60, undefined]) {
       await runSql(text.replace(out, `drained-${out}`), {
-        folder: root,
+        ...place,
         checkpoints,
         onOpen: (queries) => {
           if (endMs === undefined) return;

@@ -18,6 +18,7 @@ import { type FragmentProgress, type QueryProgress, sumProgress } from "../core/
 import type { EndedFragment, QueryRun, StreamHost } from "../core/stream-host.ts";
 import { EdgeHub } from "../exchange/edge-hub.ts";
 import { HereHost } from "../host/here-host.ts";
+import { unlimitedMemory } from "../host/stream-memory.ts";
 import { causeOf, isEffect } from "./cause-of.ts";
 import { CheckpointLoop } from "./checkpoint-loop.ts";
 import { type PlacedPlan, placeStages, placeWhole, specOf } from "./place-stages.ts";
@@ -174,6 +175,7 @@ function hereHost(connectors: Connectors, clock: Clock): StreamHost {
     connectors,
     clock,
     hub: new EdgeHub(),
+    memory: unlimitedMemory(),
     sendTo: (address) => {
       throw new DialectError(4001, `this process has no exchange with ${address}`);
     },

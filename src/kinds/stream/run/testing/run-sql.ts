@@ -1,8 +1,10 @@
 /** Runs the statements of a text by LocalQuery, for tests: what Print sinks print is the answer. */
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
 import { realFiles } from "../../../../ground/kernel/node/real-files.ts";
+import { MemoryBudget } from "../../../../ground/process/core/index.ts";
 import { defaultDialect } from "../../language/core/index.ts";
-import { createLocalConnectors } from "../local/local-connectors.ts";
+import { StreamPool } from "../host/stream-pool.ts";
+import { createLocalConnectors, type LocalPlaces } from "../local/local-connectors.ts";
 import { LocalQuery } from "../local/local-query.ts";
 import { planFile } from "../local/plan-file.ts";
 
@@ -11,6 +13,8 @@ export interface RunSqlOptions {
   readonly folder: string;
   readonly checkpoints?: string;
   readonly tell?: (text: string) => void;
+  /** Runs queries on these threads instead of this one; what is printed goes there. */
+  readonly pool?: StreamPool;
   /** Called when the queries are open and about to run. */
   readonly onOpen?: (queries: readonly LocalQuery[]) => void;
 }
@@ -20,18 +24,26 @@ export interface RunSqlResult {
   readonly queries: readonly LocalQuery[];
 }
 
+let names = 0;
+/** Queries of one pool have different names. */
+function nextName(): string {
+  names += 1;
+  return `q${names}`;
+}
+
 export async function runSql(text: string, options: RunSqlOptions): Promise<RunSqlResult> {
-  const { folder, checkpoints, tell } = options;
+  const { folder, checkpoints, tell, pool } = options;
   let printed = "";
-  const connectors = createLocalConnectors({
+  const places = {
     sourceDir: folder,
     sinkDir: folder,
     ...(tell === undefined ? {} : { tell }),
-    print: (_, rows) => {
+    print: (_: string, rows: string) => {
       printed += rows;
       return undefined;
     },
-  });
+  };
+  const connectors = createLocalConnectors(places);
   const queries: LocalQuery[] = [];
   try {
     const explained = (answer: string): void => {
@@ -42,6 +54,7 @@ export async function runSql(text: string, options: RunSqlOptions): Promise<RunS
         plan,
         connectors,
         clock: realClock,
+        ...(pool !== undefined && { host: { host: pool, name: nextName() } }),
         checkpoints:
           checkpoints === undefined ? undefined : { directory: checkpoints, files: realFiles },
       });
@@ -54,4 +67,19 @@ export async function runSql(text: string, options: RunSqlOptions): Promise<RunS
     await Promise.all(queries.map((query) => query.close()));
   }
   return { printed, queries };
+}
+
+/** Threads with as much memory as they like, or with `bytesMax` together. */
+export function openPool(
+  threads: number,
+  { sourceDir, sinkDir, ...told }: LocalPlaces,
+  bytesMax: number = Number.MAX_SAFE_INTEGER,
+): StreamPool {
+  return new StreamPool({
+    threads,
+    clock: realClock,
+    places: { sourceDir, sinkDir },
+    ...told,
+    memory: { budget: new MemoryBudget(bytesMax), bytesMax },
+  });
 }

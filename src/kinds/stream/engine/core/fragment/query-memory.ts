@@ -1,49 +1,65 @@
 /**
- * The memory of one query on one worker: the sum of what its operators say, under a limit. The
- * operator that passes it is named, because that is what a person can change.
+ * The memory of one fragment: the sum of what its operators, sources and edges say, under the
+ * limits of its query and its worker. Who passes one is named, because that is what a person can
+ * change.
  */
 import { DialectError } from "../../../language/core/index.ts";
 import type { MemoryAccount } from "../operator.ts";
-import type { Station } from "./station.ts";
+
+/** Whoever holds memory. */
+export interface MemoryHolder {
+  /** Set by its account. */
+  stateBytes: number;
+  /** For people: `operator 3 (topN)`. */
+  readonly description: string;
+}
+
+/** Whose limit is passed, and what is held under it. */
+export interface MemoryRefusal {
+  readonly whose: "query" | "worker";
+  readonly totalBytes: number;
+  readonly bytesMax: number;
+}
+
+/** Asks for so many bytes for the whole fragment, instead of what it was given before. */
+export type ReserveMemory = (bytes: number) => MemoryRefusal | undefined;
 
 export class QueryMemory {
-  readonly #bytesMax: number;
-  /** Asks the worker for room beyond the present total; false where it has none. */
-  readonly #reserve: (totalBytes: number) => boolean;
+  readonly #reserve: ReserveMemory;
   #totalBytes = 0;
 
-  constructor(bytesMax: number, reserve: (totalBytes: number) => boolean = () => true) {
-    this.#bytesMax = bytesMax;
-    this.#reserve = reserve;
+  /** By default the fragment is its whole query. */
+  constructor(bytesMax: number, reserve: ReserveMemory = () => undefined) {
+    this.#reserve = (bytes) =>
+      bytes > bytesMax ? { whose: "query", totalBytes: bytes, bytesMax } : reserve(bytes);
   }
 
   get totalBytes(): number {
     return this.#totalBytes;
   }
 
-  accountOf(station: Station): MemoryAccount {
+  accountOf(holder: MemoryHolder): MemoryAccount {
     return {
       set: (bytes) => {
-        const total = this.#totalBytes + bytes - station.stateBytes;
-        const grew = bytes > station.stateBytes;
-        this.#totalBytes = total;
-        station.stateBytes = bytes;
-        if (!grew) return;
-        if (total > this.#bytesMax) throw tooLarge(station, total, this.#bytesMax, "the query");
-        if (!this.#reserve(total)) throw tooLarge(station, total, this.#bytesMax, "the worker");
+        const grew = bytes > holder.stateBytes;
+        this.#totalBytes += bytes - holder.stateBytes;
+        holder.stateBytes = bytes;
+        const refusal = this.#reserve(this.#totalBytes);
+        if (grew && refusal !== undefined) throw tooLarge(holder, refusal);
       },
     };
   }
 }
 
-function tooLarge(station: Station, total: number, bytesMax: number, whose: string): DialectError {
-  const { op, id } = station.node;
+function tooLarge(holder: MemoryHolder, refusal: MemoryRefusal): DialectError {
+  const { whose, totalBytes, bytesMax } = refusal;
+  const held = whose === "query" ? "the query takes" : "the streams of the worker take";
+  const raise = whose === "query" ? ', or raise "QUERY".MEMORY_LIMIT.' : ".";
   return new DialectError(
     3003,
-    `the state of the query takes ${megabytes(total)} and ${whose} has ` +
-      `${whose === "the query" ? `a limit of ${megabytes(bytesMax)}` : "no more room"}; ` +
-      `operator ${id} (${op.kind}) holds ${megabytes(station.stateBytes)} of it`,
-    { hint: 'Use shorter windows or fewer keys, or raise "QUERY".MEMORY_LIMIT.' },
+    `${held} ${megabytes(totalBytes)} of memory and the limit is ${megabytes(bytesMax)}; ` +
+      `${holder.description} holds ${megabytes(holder.stateBytes)} of it`,
+    { hint: `Use shorter windows or fewer keys${raise}` },
   );
 }
 

@@ -5,6 +5,7 @@
 import type { PlanNode } from "../../../language/core/index.ts";
 import { type Batch, selectedCount } from "../batch.ts";
 import { endOfTime, type Operator, startOfTime } from "../operator.ts";
+import type { MemoryHolder } from "./query-memory.ts";
 
 /** What one input has said about time. */
 interface InputState {
@@ -26,7 +27,7 @@ export interface StationCounts {
   readonly watermark: bigint;
 }
 
-export class Station {
+export class Station implements MemoryHolder {
   readonly node: PlanNode;
   /** Set by the fragment while it is built: the operator's context refers to the station. */
   operator: Operator = { push: () => undefined };
@@ -48,6 +49,10 @@ export class Station {
       watermark: startOfTime,
       idle: false,
     }));
+  }
+
+  get description(): string {
+    return `operator ${this.node.id} (${this.node.op.kind})`;
   }
 
   get counts(): StationCounts {

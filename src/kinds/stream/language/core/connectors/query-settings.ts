@@ -26,7 +26,8 @@ export const querySettings: readonly SettingDescriptor[] = [
     key: "PARALLELISM",
     type: integer(1, 256),
     default: 1,
-    description: "How many instances of each operator run.",
+    description:
+      "How many instances run of each operator that has keys, on as many threads as there are cores.",
   },
   {
     key: "CHECKPOINT_INTERVAL",
