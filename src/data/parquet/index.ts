@@ -1,5 +1,6 @@
 /** The Parquet codec for Capstan's own files, on Node. */
 export {
+  type BytesColumn,
   ChunkReader,
   CodedTexts,
   type ColumnSpec,
@@ -7,8 +8,12 @@ export {
   chunkBytes,
   columnIndex,
   constantOf,
+  type EncodedColumn,
+  encodeColumn,
+  type GivenColumn,
   locateFooter,
   NumberedTexts,
+  PackedBytes,
   type ParquetFooter,
   parseFooter,
   readFooter,

@@ -1,6 +1,13 @@
 /** The Parquet codec for Capstan's own files. Pure. */
 export { CodedTexts } from "./coded-texts.ts";
+export {
+  type EncodedColumn,
+  encodeColumn,
+  type GivenColumn,
+  type WrittenValues,
+} from "./encode-column.ts";
 export { NumberedTexts } from "./numbered-texts.ts";
+export { type BytesColumn, PackedBytes } from "./packed-bytes.ts";
 export {
   type ColumnSpec,
   type ColumnType,
@@ -20,8 +27,4 @@ export {
   readFooter,
   trailerBytes,
 } from "./read-parquet.ts";
-export {
-  ParquetEncoder,
-  type WrittenValues,
-  writeParquet,
-} from "./write-parquet.ts";
+export { ParquetEncoder, writeParquet } from "./write-parquet.ts";

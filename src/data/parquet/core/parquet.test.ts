@@ -9,7 +9,9 @@ import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { createPrng } from "../../../ground/kernel/prng.ts";
 import { parquetRuntime as runtime } from "../zlib/node-runtime.ts";
 import { CodedTexts } from "./coded-texts.ts";
+import { encodeColumn } from "./encode-column.ts";
 import { NumberedTexts } from "./numbered-texts.ts";
+import { PackedBytes } from "./packed-bytes.ts";
 import type { ColumnSpec, ColumnValues, RowGroupValues } from "./parquet-types.ts";
 import { ChunkReader, chunkBytes, columnIndex, constantOf, readFooter } from "./read-parquet.ts";
 import { ParquetEncoder, writeParquet } from "./write-parquet.ts";
@@ -90,6 +92,47 @@ function assertSame(actual: ColumnValues, expected: ColumnValues, name: string):
     else assert.ok(Object.is(left, right), `${name}[${row}]: ${left} is ${right}`);
   }
 }
+
+test("[PA11] columns that were encoded before, and packed bytes, give the same file", () => {
+  const values = rowsOf(500, "encoded");
+  const options = { keyValues: { a: "b" }, compressBytesMin: 1_000 };
+  const wanted = writeParquet(everyColumn, [values, values], runtime, options);
+  const encoded = everyColumn.map((spec, index) =>
+    encodeColumn(spec, values[index] as ColumnValues, runtime, options),
+  );
+  assert.deepEqual(writeParquet(everyColumn, [encoded, encoded], runtime, options), wanted);
+  const blobs = values.at(-1) as readonly Uint8Array[];
+  const packed = new PackedBytes(
+    blobs.length,
+    blobs.reduce((sum, { length }) => sum + length, 0),
+  );
+  for (const blob of blobs) packed.add(blob);
+  const given = [...values.slice(0, -1), packed];
+  assert.deepEqual(writeParquet(everyColumn, [given, given], runtime, options), wanted);
+});
+
+test("[PA11] doubles are packed like their bytes, and byte strings are read in place", () => {
+  const rows = [[], [1.5, -0, NaN], Array.from({ length: 20 }, (_, step) => step / 3)];
+  const doubles = rows.map((row) => Float64Array.from(row));
+  const bytes = doubles.map(({ buffer }) => new Uint8Array(buffer));
+  const packed = new PackedBytes(3, 23 * 8);
+  for (const row of doubles) packed.addDoubles(row);
+  const schema: ColumnSpec[] = [{ name: "blob", type: "bytes" }];
+  const file = writeParquet(schema, [[packed]], runtime);
+  assert.deepEqual(file, writeParquet(schema, [[bytes]], runtime));
+  const footer = readFooter(file);
+  const [chunk] = footer.rowGroups[0]?.chunks ?? [];
+  assert.ok(chunk !== undefined);
+  const reader = new ChunkReader(footer, 0, 0, chunkBytes(file, chunk), runtime);
+  const column = reader.bytesColumn();
+  assert.equal(column.count, 3);
+  for (const [row, value] of bytes.entries()) {
+    assert.equal(column.lengthOf(row), value.length);
+    assert.deepEqual(Array.from(column.at(row)), Array.from(value));
+  }
+  assert.equal(column.view.getFloat64(column.startOf(1), true), 1.5);
+  assert.throws(() => new PackedBytes(1, 1).page, /complete/);
+});
 
 describe("the codec", () => {
   for (const counts of [[0], [1], [2], [33], [129], [1, 0, 5], [1000, 1000, 7]]) {

@@ -1,7 +1,7 @@
 /** PLAIN encoding of every type, and BYTE_STREAM_SPLIT of doubles. Little-endian. */
 import { assert } from "../../../ground/kernel/errors.ts";
 import { ByteSink } from "./byte-sink.ts";
-import { ByteSource } from "./byte-source.ts";
+import { BytesColumn } from "./packed-bytes.ts";
 import { corrupt, unsupported } from "./parquet-error.ts";
 import type { ParquetRuntime } from "./parquet-types.ts";
 
@@ -127,16 +127,8 @@ export function encodeTexts(values: readonly string[], runtime: ParquetRuntime):
 
 /** Views of `bytes`. */
 export function decodeByteArrays(bytes: Uint8Array, count: number): Uint8Array[] {
-  if (count > bytes.length / 4) throw corrupt("a page has fewer values than it claims");
-  // Unused columns are thousands of empty values.
-  if (bytes.length === 4 * count && !bytes.some((byte) => byte !== 0)) {
-    return new Array<Uint8Array>(count).fill(bytes.subarray(0, 0));
-  }
-  const source = new ByteSource(bytes);
-  const values: Uint8Array[] = new Array(count);
-  for (let index = 0; index < count; index += 1) values[index] = source.take(lengthOf(source));
-  if (source.left !== 0) throw corrupt("a page has more values than it claims");
-  return values;
+  const column = new BytesColumn(bytes, count);
+  return Array.from({ length: count }, (_, index) => column.at(index));
 }
 
 export function decodeTexts(bytes: Uint8Array, count: number, runtime: ParquetRuntime): string[] {
@@ -146,40 +138,20 @@ export function decodeTexts(bytes: Uint8Array, count: number, runtime: ParquetRu
 
 /** Texts that stay in the page and are decoded on demand. */
 export class TextColumn {
-  readonly count: number;
-  /** The start of each text, and one more as if another length followed the last. */
-  readonly #starts: Uint32Array;
+  readonly #bytes: BytesColumn;
   readonly #read: (start: number, end: number) => string;
 
   constructor(bytes: Uint8Array, count: number, runtime: ParquetRuntime) {
-    if (count > bytes.length / 4) throw corrupt("a page has fewer values than it claims");
-    this.count = count;
-    this.#starts = new Uint32Array(count + 1);
+    this.#bytes = new BytesColumn(bytes, count);
     this.#read = runtime.utf8Reader(bytes);
-    const source = new ByteSource(bytes);
-    for (let index = 0; index < count; index += 1) {
-      const length = lengthOf(source);
-      this.#starts[index] = source.position;
-      source.skip(length);
-    }
-    if (source.left !== 0) throw corrupt("a page has more values than it claims");
-    this.#starts[count] = source.position + 4;
+  }
+
+  get count(): number {
+    return this.#bytes.count;
   }
 
   at(index: number): string {
-    return this.#read(this.#starts[index] as number, (this.#starts[index + 1] as number) - 4);
+    const start = this.#bytes.startOf(index);
+    return this.#read(start, start + this.#bytes.lengthOf(index));
   }
-}
-
-function lengthOf(source: ByteSource): number {
-  if (source.left < 4) throw corrupt("it ends in the middle of a length");
-  const { bytes, position } = source;
-  source.position += 4;
-  return (
-    ((bytes[position] as number) |
-      ((bytes[position + 1] as number) << 8) |
-      ((bytes[position + 2] as number) << 16) |
-      ((bytes[position + 3] as number) << 24)) >>>
-    0
-  );
 }

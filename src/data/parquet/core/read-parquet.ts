@@ -6,6 +6,7 @@
 import { ByteSource } from "./byte-source.ts";
 import { decodeDelta } from "./delta.ts";
 import { codecs, dataPage, encodings, magic, physicalTypes, required } from "./format-numbers.ts";
+import { BytesColumn } from "./packed-bytes.ts";
 import { corrupt, unsupported } from "./parquet-error.ts";
 import {
   type ChunkInfo,
@@ -181,10 +182,20 @@ export class ChunkReader {
 
   /** Views of the page's memory. */
   byteArrays(): Uint8Array[] {
+    this.#checkBytes();
+    return decodeByteArrays(this.#page, this.rowCount);
+  }
+
+  /** Keeps the page, without an object for each value. */
+  bytesColumn(): BytesColumn {
+    this.#checkBytes();
+    return new BytesColumn(this.#page, this.rowCount);
+  }
+
+  #checkBytes(): void {
     if (this.#type !== "bytes" && this.#type !== "text") {
       throw unsupported(`${this.#type} as bytes`);
     }
-    return decodeByteArrays(this.#page, this.rowCount);
   }
 
   #checkText(): void {

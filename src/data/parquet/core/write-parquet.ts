@@ -2,14 +2,16 @@
  * Writes Parquet: row groups one after the other, then the footer. Pure: it returns bytes. The same
  * values give the same bytes.
  */
-import { assert, unreachable } from "../../../ground/kernel/errors.ts";
+import { assert } from "../../../ground/kernel/errors.ts";
 import { ByteSink } from "./byte-sink.ts";
-import { CodedTexts } from "./coded-texts.ts";
-import { encodeDelta, fitsDelta } from "./delta.ts";
+import {
+  type ColumnWriting,
+  EncodedColumn,
+  encodeColumn,
+  type GivenColumn,
+} from "./encode-column.ts";
 import {
   codecs,
-  dataPage,
-  dictionaryPage,
   encodings,
   magic,
   optional,
@@ -18,56 +20,25 @@ import {
   rleEncoding,
   utf8Converted,
 } from "./format-numbers.ts";
-import { NumberedTexts } from "./numbered-texts.ts";
-import {
-  noStatistics,
-  type PageStatistics,
-  statisticsOf,
-  textStatistics,
-} from "./page-statistics.ts";
 import {
   type ColumnSpec,
-  type ColumnValues,
-  type Encoding,
   type ParquetRuntime,
-  pageBytesMax,
   type RowGroupValues,
   rowsPerGroupMax,
 } from "./parquet-types.ts";
-import {
-  encodeBooleans,
-  encodeByteArrays,
-  encodeIntegers,
-  encodeNumbers,
-  encodeSplit,
-  encodeTexts,
-} from "./plain.ts";
 import { type StructWriter, writeStruct } from "./thrift.ts";
 
-export interface ParquetWriterOptions {
+export interface ParquetWriterOptions extends ColumnWriting {
   readonly keyValues?: Readonly<Record<string, string>>;
-  /** 1 is fastest; more than 3 is hardly ever worth its time. */
-  readonly zstdLevel?: number;
-  /** Writes least and greatest values for readers that skip row groups. Default: true. */
-  readonly statistics?: boolean;
-  /** Shorter pages are not compressed. */
-  readonly compressBytesMin?: number;
 }
 
-/** The values of a column: also texts that are not made one by one. */
-export type WrittenValues = ColumnValues | CodedTexts | NumberedTexts;
-
+/** Says where a column was written. */
 interface WrittenChunk {
   readonly spec: ColumnSpec;
-  readonly encoding: Encoding;
-  readonly codec: "none" | "zstd";
-  readonly statistics: PageStatistics;
-  readonly nullCount: number;
+  readonly column: EncodedColumn;
   readonly offset: number;
   /** The offset of the dictionary, which precedes the values. */
   readonly dictionaryOffset: number | undefined;
-  readonly length: number;
-  readonly uncompressedLength: number;
 }
 
 interface WrittenGroup {
@@ -76,20 +47,11 @@ interface WrittenGroup {
 }
 
 const createdBy = "capstan";
-const zstdLevelDefault = 3;
-const compressBytesMinDefault = 64;
-const compressedShareMax = 0.9;
-/** Packed differences are already small and are read all the time. */
-const compressedDeltaShareMax = 0.65;
-/** The number of doubles that are compressed both ways to choose one. */
-const trialCount = 16_384;
-/** Plain must be this much smaller: its decompression costs what its decoding saves. */
-const plainShareMax = 0.8;
 
 /** Writes a whole file at once. */
 export function writeParquet(
   schema: readonly ColumnSpec[],
-  rowGroups: Iterable<readonly WrittenValues[]>,
+  rowGroups: Iterable<readonly GivenColumn[]>,
   runtime: ParquetRuntime,
   options: ParquetWriterOptions = {},
 ): Uint8Array<ArrayBuffer> {
@@ -126,7 +88,7 @@ export class ParquetEncoder {
   }
 
   /** Like `rowGroup`, as pieces, some of which may be the memory of the values themselves. */
-  encode(values: readonly WrittenValues[], pieces: Uint8Array[]): void {
+  encode(values: readonly GivenColumn[], pieces: Uint8Array[]): void {
     const rowCount = values[0]?.length ?? 0;
     assert(values.length === this.#schema.length, "a row group has the schema's columns");
     assert(rowCount <= rowsPerGroupMax, "a row group is not too long");
@@ -135,7 +97,7 @@ export class ParquetEncoder {
       this.#offset = magic.length;
     }
     const chunks = this.#schema.map((spec, index) => {
-      const column = values[index] as WrittenValues;
+      const column = values[index] as GivenColumn;
       assert(column.length === rowCount, `column ${spec.name} is as long as the others`);
       return this.#chunk(spec, column, pieces);
     });
@@ -153,69 +115,21 @@ export class ParquetEncoder {
     return sink.view();
   }
 
-  #chunk(spec: ColumnSpec, values: WrittenValues, pieces: Uint8Array[]): WrittenChunk {
-    const page = encodePage(spec, values, this.#runtime);
-    const { encoding, bytes } = page;
-    assert(bytes.length <= pageBytesMax, `a page of ${spec.name} is not too long`);
-    const isText = spec.type === "text" || spec.type === "bytes";
-    let statistics = noStatistics;
-    if (this.#options.statistics !== false) {
-      statistics = isText
-        ? textStatistics(page.texts ?? bytes)
-        : statisticsOf(spec, values as ColumnValues);
-    }
-    const dictionaryOffset = page.dictionary === undefined ? undefined : this.#offset;
-    const dictionaryBytes = this.#dictionary(page, pieces);
-    const isRaw = spec.codec === "none" || dictionaryOffset !== undefined;
-    const body = isRaw ? bytes : this.#compressed(bytes, encoding);
-    const header = new ByteSink(64);
-    writeStruct(header, (struct) => {
-      struct.i32(1, dataPage).i32(2, bytes.length).i32(3, body.length);
-      struct.i32(4, this.#runtime.crc32(body) | 0);
-      struct.struct(5, (data) => {
-        data.i32(1, values.length).i32(2, encodings[encoding]);
-        data.i32(3, rleEncoding).i32(4, rleEncoding);
-      });
-    });
-    pieces.push(header.view(), body);
-    const offset = this.#offset;
-    const length = header.length + body.length;
-    this.#offset += length;
+  #chunk(spec: ColumnSpec, values: GivenColumn, pieces: Uint8Array[]): WrittenChunk {
+    const column =
+      values instanceof EncodedColumn
+        ? values
+        : encodeColumn(spec, values, this.#runtime, this.#options);
+    pieces.push(...column.pieces);
+    const start = this.#offset;
+    this.#offset += column.byteCount;
+    const { dictionaryBytes } = column;
     return {
       spec,
-      encoding,
-      codec: body === bytes ? "none" : "zstd",
-      statistics,
-      nullCount: page.nullCount ?? 0,
-      offset,
-      dictionaryOffset,
-      length: length + dictionaryBytes,
-      uncompressedLength: header.length + bytes.length + dictionaryBytes,
+      column,
+      offset: start + dictionaryBytes,
+      dictionaryOffset: dictionaryBytes === 0 ? undefined : start,
     };
-  }
-
-  /** Returns its length. Never compressed, because a useful dictionary is small. */
-  #dictionary({ dictionary }: EncodedPage, pieces: Uint8Array[]): number {
-    if (dictionary === undefined) return 0;
-    const { bytes, count } = dictionary;
-    const header = new ByteSink(64);
-    writeStruct(header, (struct) => {
-      struct.i32(1, dictionaryPage).i32(2, bytes.length).i32(3, bytes.length);
-      struct.i32(4, this.#runtime.crc32(bytes) | 0);
-      struct.struct(7, (own) => own.i32(1, count).i32(2, encodings.plain));
-    });
-    pieces.push(header.view(), bytes);
-    const length = header.length + bytes.length;
-    this.#offset += length;
-    return length;
-  }
-
-  /** Returns the bytes unchanged where compression saves less than decompression costs. */
-  #compressed(bytes: Uint8Array, encoding: Encoding): Uint8Array {
-    if (bytes.length < (this.#options.compressBytesMin ?? compressBytesMinDefault)) return bytes;
-    const packed = this.#runtime.zstdCompress(bytes, this.#options.zstdLevel ?? zstdLevelDefault);
-    const shareMax = encoding === "delta" ? compressedDeltaShareMax : compressedShareMax;
-    return packed.length <= bytes.length * shareMax ? packed : bytes;
   }
 
   #footer(file: StructWriter): void {
@@ -260,8 +174,8 @@ function writeSchemaElement(
 }
 
 function writeRowGroup(group: StructWriter, { rowCount, chunks }: WrittenGroup): void {
-  const total = chunks.reduce((sum, chunk) => sum + chunk.uncompressedLength, 0);
-  const compressed = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  const total = chunks.reduce((sum, { column }) => sum + column.uncompressedByteCount, 0);
+  const compressed = chunks.reduce((sum, { column }) => sum + column.byteCount, 0);
   group.structs(1, chunks, (column, chunk) => {
     column.i64(2, chunk.dictionaryOffset ?? chunk.offset);
     column.struct(3, (meta) => writeColumnMeta(meta, chunk, rowCount));
@@ -271,112 +185,17 @@ function writeRowGroup(group: StructWriter, { rowCount, chunks }: WrittenGroup):
 }
 
 function writeColumnMeta(meta: StructWriter, chunk: WrittenChunk, rowCount: number): void {
-  const { spec, statistics } = chunk;
-  const used = [encodings[chunk.encoding], rleEncoding];
+  const { spec, column } = chunk;
+  const { statistics } = column;
+  const used = [encodings[column.encoding], rleEncoding];
   if (chunk.dictionaryOffset !== undefined) used.push(encodings.plain);
   meta.i32(1, physicalTypes[spec.type]).i32s(2, used);
-  meta.texts(3, [spec.name]).i32(4, codecs[chunk.codec]).i64(5, rowCount);
-  meta.i64(6, chunk.uncompressedLength).i64(7, chunk.length).i64(9, chunk.offset);
+  meta.texts(3, [spec.name]).i32(4, codecs[column.codec]).i64(5, rowCount);
+  meta.i64(6, column.uncompressedByteCount).i64(7, column.byteCount).i64(9, chunk.offset);
   if (chunk.dictionaryOffset !== undefined) meta.i64(11, chunk.dictionaryOffset);
   meta.struct(12, (stats) => {
-    stats.i64(3, chunk.nullCount);
+    stats.i64(3, column.nullCount);
     if (statistics.maxBytes !== undefined) stats.binary(5, statistics.maxBytes);
     if (statistics.minBytes !== undefined) stats.binary(6, statistics.minBytes);
   });
-}
-
-interface EncodedPage {
-  readonly encoding: Encoding;
-  readonly bytes: Uint8Array;
-  /** Plain texts with the bounds of all, where `bytes` are not plain texts. */
-  readonly texts?: Uint8Array;
-  readonly nullCount?: number;
-  readonly dictionary?: { readonly bytes: Uint8Array; readonly count: number };
-}
-
-function encodePage(spec: ColumnSpec, values: WrittenValues, runtime: ParquetRuntime): EncodedPage {
-  const plain = (bytes: Uint8Array): EncodedPage => ({
-    encoding: "plain",
-    bytes,
-  });
-  switch (spec.type) {
-    case "int32":
-      assert(values instanceof Int32Array, `${spec.name} is an Int32Array`);
-      return encodeDeltas(spec, values) ?? plain(encodeNumbers(values));
-    case "int64":
-      assert(values instanceof Float64Array, `${spec.name} is a Float64Array`);
-      return encodeDeltas(spec, values) ?? plain(encodeIntegers(values));
-    case "bigint64":
-      assert(values instanceof BigInt64Array, `${spec.name} is a BigInt64Array`);
-      return plain(encodeNumbers(values));
-    case "double":
-      assert(values instanceof Float64Array, `${spec.name} is a Float64Array`);
-      if (spec.encoding === "split" || (spec.encoding === "best" && splitWins(values, runtime))) {
-        return { encoding: "split", bytes: encodeSplit(values) };
-      }
-      return plain(encodeNumbers(values));
-    case "boolean":
-      assert(values instanceof Uint8Array, `${spec.name} is a Uint8Array`);
-      return plain(encodeBooleans(values));
-    case "text":
-      if (values instanceof CodedTexts) return encodeCoded(spec, values, runtime);
-      if (values instanceof NumberedTexts) return encodeNumbered(spec, values, runtime);
-      if (spec.nullable) return encodeNullable(values as readonly (string | null)[], runtime);
-      return plain(encodeTexts(values as readonly string[], runtime));
-    case "bytes":
-      return plain(encodeByteArrays(values as readonly Uint8Array[]));
-    default:
-      return unreachable(spec.type);
-  }
-}
-
-function encodeCoded(spec: ColumnSpec, values: CodedTexts, runtime: ParquetRuntime): EncodedPage {
-  assert(!spec.nullable, `${spec.name} is given by texts where it may be null`);
-  const { bytes, dictionary, dictionaryLength: count } = values.encode(runtime);
-  const own = { bytes: dictionary, count };
-  return { encoding: "dictionary", bytes, texts: dictionary, dictionary: own };
-}
-
-function encodeNumbered(
-  spec: ColumnSpec,
-  values: NumberedTexts,
-  runtime: ParquetRuntime,
-): EncodedPage {
-  assert(!spec.nullable, `${spec.name} is given by texts where it may be null`);
-  return { encoding: "prefix", bytes: values.encode(runtime), texts: values.bounds(runtime) };
-}
-
-/** Definition levels first: one bit per value, as one run after its length. */
-function encodeNullable(values: readonly (string | null)[], runtime: ParquetRuntime): EncodedPage {
-  const present = values.filter((value) => value !== null);
-  const texts = encodeTexts(present, runtime);
-  const bits = encodeBooleans(Uint8Array.from(values, (value) => (value === null ? 0 : 1)));
-  const run = new ByteSink(bits.length + 8);
-  run.varint(bits.length * 2 + 1);
-  run.bytes(bits);
-  const sink = new ByteSink(run.length + texts.length + 4);
-  sink.uint32(run.length);
-  sink.bytes(run.view());
-  sink.bytes(texts);
-  const nullCount = values.length - present.length;
-  return { encoding: "plain", bytes: sink.view(), texts, nullCount };
-}
-
-/** Whether split bytes compress better, judged by a part of the page. */
-function splitWins(values: Float64Array, runtime: ParquetRuntime): boolean {
-  const start = Math.max(0, Math.floor((values.length - trialCount) / 2));
-  const trial = values.subarray(start, start + trialCount);
-  const plain = runtime.zstdCompress(encodeNumbers(trial), 1).length;
-  const split = runtime.zstdCompress(encodeSplit(trial), 1).length;
-  return plain > split * plainShareMax;
-}
-
-function encodeDeltas(
-  spec: ColumnSpec,
-  values: Int32Array | Float64Array,
-): { encoding: Encoding; bytes: Uint8Array } | undefined {
-  if (spec.encoding !== "delta" || !fitsDelta(values)) return undefined;
-  const sink = new ByteSink(values.length + 64);
-  encodeDelta(values, sink);
-  return { encoding: "delta", bytes: sink.view() };
 }
