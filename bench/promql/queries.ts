@@ -93,7 +93,7 @@ export const benchQueries: readonly BenchQuery[] = [
     query: 'rate(http_requests_total{job="job-3",instance="host-0"}[5m])',
     range: { lengthMs: hourMs, stepMs: 15_000 },
     speedupMin: 1,
-    msMax: 50,
+    msMax: 6,
   },
 ];
 
