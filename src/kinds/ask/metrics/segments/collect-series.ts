@@ -51,14 +51,30 @@ export function* iterateSeries(
   const found = findPieces(readers, headSeries, request, interner);
   const scratch = request.reuseColumns === true ? new ColumnScratch() : undefined;
   for (const id of inOrder([...found.keys()], interner, compare)) {
-    const pieces: SampleColumns[] = [];
-    for (const place of found.get(id) as Place[]) {
-      const piece = read(place, request.range);
-      if (piece.count > 0) pieces.push(piece);
-    }
-    const samples = joinPieces(pieces, scratch);
+    const samples = readPlaces(found.get(id) as Place | Place[], request.range, scratch);
     if (samples !== undefined) yield { labels: interner.labelsOf(id), samples };
   }
+}
+
+/** Undefined when there are no samples in the range. */
+function readPlaces(
+  places: Place | readonly Place[],
+  range: CollectRequest["range"],
+  scratch: ColumnScratch | undefined,
+): SampleColumns | undefined {
+  if (!isList(places)) {
+    const only = read(places, range);
+    return only.count > 0 ? only : undefined;
+  }
+  const pieces = places.map((place) => read(place, range));
+  return joinPieces(
+    pieces.filter(({ count }) => count > 0),
+    scratch,
+  );
+}
+
+function isList(places: Place | readonly Place[]): places is readonly Place[] {
+  return Array.isArray(places);
 }
 
 /** The number of rows that the request would read, for limits and estimates, without decoding. */
@@ -79,20 +95,21 @@ type Place =
   | { readonly reader: SegmentReader; readonly window: RowWindow; readonly row: number }
   | { readonly samples: SampleColumns };
 
-/** The parts of each series, in the order of `seq`. */
+/** The parts of each series, in the order of `seq`. Most have one, and need no list. */
 function findPieces(
   readers: readonly SegmentReader[],
   headSeries: readonly RawSeries[],
   request: CollectRequest,
   interner: SeriesInterner,
-): Map<number, Place[]> {
+): Map<number, Place | Place[]> {
   const { matchers, shard, shardCount, range } = request;
   const matches = interner.matcher(matchers);
-  const found = new Map<number, Place[]>();
+  const found = new Map<number, Place | Place[]>();
   const note = (id: number, place: Place): void => {
     const places = found.get(id);
-    if (places === undefined) found.set(id, [place]);
-    else places.push(place);
+    if (places === undefined) found.set(id, place);
+    else if (Array.isArray(places)) places.push(place);
+    else found.set(id, [places, place]);
   };
   const bySeq = readers.toSorted((a, b) => a.info.seq - b.info.seq || compareIds(a, b));
   for (const reader of bySeq) {

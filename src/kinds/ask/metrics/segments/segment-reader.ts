@@ -270,6 +270,8 @@ export class RowWindow {
   readonly #load: (rowGroup: number, column: CachedColumn) => DecodedColumn | undefined;
   #rowGroup = -1;
   #columns: RowGroupColumns = {};
+  readonly #from = new LikelyPlace();
+  readonly #to = new LikelyPlace();
 
   constructor(
     segmentId: string,
@@ -348,8 +350,8 @@ export class RowWindow {
       throw noSuchRows(this.#segmentId);
     }
     const isWhole = minMs === Number.NEGATIVE_INFINITY && maxMs === Number.POSITIVE_INFINITY;
-    const from = isWhole ? start : firstAfter(ts, end, minMs, start);
-    const to = isWhole ? end : firstAfter(ts, end, maxMs, from);
+    const from = isWhole ? start : this.#from.firstAfter(ts, start, end, minMs);
+    const to = isWhole ? end : Math.max(from, this.#to.firstAfter(ts, start, end, maxMs));
     return {
       ts: ts.subarray(from, to),
       values: (this.#column("value") as Float64Array).subarray(from, to),
@@ -361,6 +363,27 @@ export class RowWindow {
   #column(name: CachedColumn): DecodedColumn | undefined {
     if (!(name in this.#columns)) this.#columns[name] = this.#load(this.#rowGroup, name);
     return this.#columns[name];
+  }
+}
+
+/**
+ * Finds a time in one series after the other. Series that were scraped together have it at the same
+ * place, so that two looks are enough where a search would touch memory all over the column.
+ */
+class LikelyPlace {
+  #offset = 0;
+
+  /** The index of the first time after `ms` among those from `start` to `end`, or `end`. */
+  firstAfter(ts: Float64Array, start: number, end: number, ms: number): number {
+    const guess = start + this.#offset;
+    const isThere =
+      guess <= end &&
+      (guess === end || (ts[guess] as number) > ms) &&
+      (guess === start || (ts[guess - 1] as number) <= ms);
+    if (isThere) return guess;
+    const found = firstAfter(ts, end, ms, start);
+    this.#offset = found - start;
+    return found;
   }
 }
 

@@ -13,6 +13,8 @@ export class Labels {
   /** Name, value, name, value …, sorted by name. */
   readonly pairs: readonly string[];
   #key: string | undefined;
+  /** Whether keys compare like labels: JavaScript orders surrogates differently. */
+  #isKeyOrdered: boolean = false;
   #size: number | undefined;
 
   /** `pairs` must be sorted, without empty values. Otherwise use `fromPairs`. */
@@ -32,10 +34,18 @@ export class Labels {
     return Labels.fromPairs(Object.entries(record));
   }
 
-  /** Distinct for distinct labels: each text is preceded by its length. */
+  /** Distinct for distinct labels, and mostly in their order: the texts with NUL between them. */
   get key(): string {
-    this.#key ??= keyOf(this.pairs);
+    if (this.#key === undefined) {
+      this.#key = keyOf(this.pairs);
+      this.#isKeyOrdered = !surrogates.test(this.#key);
+    }
     return this.#key;
+  }
+
+  /** Whether the keys of these labels compare like the labels do. */
+  get isKeyOrdered(): boolean {
+    return this.key === "" || this.#isKeyOrdered;
   }
 
   /** The number of characters of all names and values; the key takes about as much again. */
@@ -102,6 +112,9 @@ export class Labels {
 
 /** Compares the first name or value that differs, then the number of labels. */
 export function compareLabels(a: Labels, b: Labels): number {
+  const [left, right] = [a.key, b.key];
+  if (left === right) return 0;
+  if (a.isKeyOrdered && b.isKeyOrdered) return left < right ? -1 : 1;
   const shared = Math.min(a.pairs.length, b.pairs.length);
   for (let index = 0; index < shared; index += 1) {
     const order = compareText(a.pairs[index] as string, b.pairs[index] as string);
@@ -127,8 +140,16 @@ function rank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
+const surrogates = /[\ud800-\udfff]/;
+
+/** NUL is below every unit of the escaped texts, so that a text comes before what it begins. */
 function keyOf(pairs: readonly string[]): string {
-  let key = "";
-  for (const text of pairs) key += `${text.length}:${text}`;
-  return key;
+  const key = pairs.join("\0");
+  const isPlain = !key.includes("\x01") && pairs.every((text) => !text.includes("\0"));
+  return isPlain ? key : pairs.map(escapeLow).join("\0");
+}
+
+/** Keeps the order, without NUL. */
+function escapeLow(text: string): string {
+  return text.replaceAll("\x01", "\x01\x02").replaceAll("\0", "\x01\x01");
 }

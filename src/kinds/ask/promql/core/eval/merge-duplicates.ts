@@ -1,10 +1,12 @@
 /** Merges series with equal labels if they never have a sample at the same step. */
 import { PromqlError } from "../engine-types.ts";
 import type { FloatHistogram } from "../histogram/float-histogram.ts";
+import { compareLabels } from "../labels.ts";
 import { type StepSeries, stepAbsent } from "../model.ts";
 import { firstSample } from "./step-columns.ts";
 
 export function mergeDuplicates(series: readonly StepSeries[]): readonly StepSeries[] {
+  if (areAscending(series)) return series;
   const indexes = new Map<string, number>();
   let merged: StepSeries[] | undefined;
   for (let index = 0; index < series.length; index += 1) {
@@ -23,11 +25,21 @@ export function mergeDuplicates(series: readonly StepSeries[]): readonly StepSer
 }
 
 export function refuseDuplicates(series: readonly StepSeries[]): void {
+  if (areAscending(series)) return;
   const keys = new Set<string>();
   for (const { labels } of series) {
     if (keys.has(labels.key)) throw sameLabelset();
     keys.add(labels.key);
   }
+}
+
+/** Merged shards are in label order; then no two series are equal. */
+function areAscending(series: readonly StepSeries[]): boolean {
+  for (let index = 1; index < series.length; index += 1) {
+    const [before, after] = [series[index - 1] as StepSeries, series[index] as StepSeries];
+    if (compareLabels(before.labels, after.labels) >= 0) return false;
+  }
+  return true;
 }
 
 function mergeTwo(a: StepSeries, b: StepSeries): StepSeries {

@@ -10,7 +10,13 @@ import type { FloatHistogram } from "../histogram/float-histogram.ts";
 import type { MutableSteps } from "../kernels/types.ts";
 import { compareLabels, Labels } from "../labels.ts";
 import type { BaseExpr, LeafAggregate, LeafResult } from "../leaf.ts";
-import { type RawSeries, type SampleColumns, type StepSeries, stepCount } from "../model.ts";
+import {
+  type RawSeries,
+  type SampleColumns,
+  type StepSeries,
+  stepCount,
+  stepFloat,
+} from "../model.ts";
 import { withHistogramStats } from "./histogram-stats.ts";
 import { type LeafFunction, leafFunction } from "./leaf-function.ts";
 import { type LeafTimeRange, leafTimeRange } from "./leaf-time-range.ts";
@@ -87,14 +93,16 @@ function executeSteps(
   memory: HeldMemory,
 ): LeafResult {
   const pass = new SeriesPass(leaf, compute, budget, memory);
-  const bytes = stepCount(leaf.grid) * stepBytes;
+  const steps = stepCount(leaf.grid);
+  const bytes = steps * stepBytes;
   const results: StepSeries[] = [];
+  const copies = new SeriesCopies(steps);
   for (const each of series) {
     const values = pass.run(each);
     if (values === undefined) continue;
     budget.holdLabels(values.labels);
     memory.take(bytes);
-    results.push(copyOf(values));
+    results.push(copies.of(values));
   }
   return { kind: "steps", series: inLabelOrder(results), ...pass.report() };
 }
@@ -177,7 +185,7 @@ class SeriesPass {
     const scratch = this.#scratch;
     scratch.labels = labels;
     scratch.histograms = undefined;
-    this.#compute.run(trimmed, labels.name, scratch, this.#annotations);
+    this.#compute.run(trimmed, labels, scratch, this.#annotations);
     const size = valueSize(scratch);
     this.#budget.hold(size);
     return size === 0 ? undefined : scratch;
@@ -191,9 +199,46 @@ class SeriesPass {
   }
 }
 
-function copyOf({ labels, dropName, kinds, values, histograms }: StepSeries): StepSeries {
-  // Histograms need no copy: each series that has some gets a new array.
-  return { labels, dropName, kinds: kinds.slice(), values: values.slice(), histograms };
+/** The values in one buffer, of many series: one allocation instead of thousands. */
+const slabLength = 4096;
+
+/** Copies series whose memory is used again. */
+class SeriesCopies {
+  readonly #steps: number;
+  /** Shared by all series with a float at every step: nobody writes to it. */
+  readonly #dense: Uint8Array;
+  #slab = new Float64Array(0);
+  #used = 0;
+
+  constructor(steps: number) {
+    this.#steps = steps;
+    this.#dense = new Uint8Array(steps).fill(stepFloat);
+  }
+
+  /** Histograms need no copy: each series that has some gets a new array. */
+  of({ labels, dropName, kinds, values, histograms }: StepSeries): StepSeries {
+    const own = areAllFloats(kinds) ? this.#dense : kinds.slice();
+    return { labels, dropName, kinds: own, values: this.#valuesOf(values), histograms };
+  }
+
+  #valuesOf(values: Float64Array): Float64Array {
+    const steps = this.#steps;
+    if (steps > slabLength / 4) return values.slice();
+    if (this.#used + steps > this.#slab.length) {
+      this.#slab = new Float64Array(slabLength);
+      this.#used = 0;
+    }
+    const copy = this.#slab.subarray(this.#used, this.#used + steps);
+    this.#used += steps;
+    copy.set(values);
+    return copy;
+  }
+}
+
+/** A plain loop, because it visits every step. */
+function areAllFloats(kinds: Uint8Array): boolean {
+  for (let step = 0; step < kinds.length; step += 1) if (kinds[step] !== stepFloat) return false;
+  return true;
 }
 
 function inLabelOrder<S extends { readonly labels: Labels }>(series: S[]): S[] {

@@ -4,6 +4,7 @@ import { kernelKeepsName, rangeKernels } from "../kernels/range-kernels.ts";
 import { selectInstant, selectSmoothed } from "../kernels/select-instant.ts";
 import type { MutableSteps, WindowSpec } from "../kernels/types.ts";
 import { reachedEdges } from "../kernels/windows.ts";
+import type { Labels } from "../labels.ts";
 import type { BaseExpr, LeafCall } from "../leaf.ts";
 import { type AnnotationSink, type SampleColumns, stepAbsent } from "../model.ts";
 import type { SampleBudget } from "./sample-budget.ts";
@@ -12,12 +13,7 @@ export interface LeafFunction {
   /** Whether the name is removed from the result. */
   readonly dropsName: boolean;
   /** Fills `out`, whose histograms are undefined before. */
-  run(
-    samples: SampleColumns,
-    metricName: string,
-    out: MutableSteps,
-    annotations: AnnotationSink,
-  ): void;
+  run(samples: SampleColumns, labels: Labels, out: MutableSteps, annotations: AnnotationSink): void;
   /** Throws when a window is too large. */
   checkWindows(samples: SampleColumns, budget: SampleBudget): void;
 }
@@ -55,8 +51,8 @@ function rangeFunction(
   const edges = reachedEdges(windows);
   return {
     dropsName: !kernelKeepsName(call.name),
-    run: (samples, metricName, out, annotations) =>
-      kernel(samples, windows, args, metricName, out, annotations),
+    run: (samples, labels, out, annotations) =>
+      kernel(samples, windows, args, labels.name, out, annotations),
     checkWindows: (samples, budget) => budget.checkWindows(samples, edges),
   };
 }
@@ -66,8 +62,8 @@ function instantFunction(leaf: BaseExpr, call: LeafCall | undefined): LeafFuncti
   if (call === undefined && leaf.bounds === "smoothed") {
     return {
       dropsName: false,
-      run: (samples, metricName, out, annotations) =>
-        selectSmoothed(samples, leaf, metricName, out, annotations),
+      run: (samples, labels, out, annotations) =>
+        selectSmoothed(samples, leaf, labels.name, out, annotations),
       checkWindows,
     };
   }
@@ -79,7 +75,7 @@ function instantFunction(leaf: BaseExpr, call: LeafCall | undefined): LeafFuncti
   const nothing = selected === "start_timestamp" && !leaf.useStartTs;
   return {
     dropsName: call !== undefined,
-    run: (samples, _metricName, out) => {
+    run: (samples, _labels, out) => {
       if (nothing) out.kinds.fill(stepAbsent);
       else selectInstant(samples, leaf, selected, out);
     },
