@@ -6,17 +6,11 @@
 import { Labels } from "../promql/core/index.ts";
 import { textJson } from "./json-sink.ts";
 
-const pairTexts = new WeakMap<Labels, string>();
 const metricTexts = new WeakMap<Labels, string>();
 
 /** `["name","value",…]` */
 export function pairsJson(labels: Labels): string {
-  let text = pairTexts.get(labels);
-  if (text === undefined) {
-    text = JSON.stringify(labels.pairs);
-    pairTexts.set(labels, text);
-  }
-  return text;
+  return JSON.stringify(labels.pairs);
 }
 
 /** `{"name":"value",…}`, ordered by name. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
 import fc from "fast-check";
+import { readFooter } from "../../../data/parquet/index.ts";
 import { MemoryBudget } from "../../../ground/process/core/index.ts";
 import {
   type BaseExpr,
@@ -176,6 +177,24 @@ test("[QP2] raw samples come back as they were", () => {
   same(decodeLeafResult(encodeLeafResult(result, rawLeaf).bytes), result);
 });
 
+test("[QP38] an artifact has no column that is empty in every row", () => {
+  const names = (result: LeafResult): string[] =>
+    readFooter(encodeLeafResult(result, stepsLeaf).bytes).columns.map(({ name }) => name);
+  const each = { labels: Labels.of({ a: "b" }), dropName: false };
+  const values = new Float64Array(steps);
+  const dense = { ...each, kinds: new Uint8Array(steps).fill(1), values, histograms: undefined };
+  const usual = ["labels", "drop_name", "floats"];
+  assert.deepEqual(names({ kind: "steps", series: [dense], ...about }), usual);
+  const sparse = { ...dense, kinds: Uint8Array.of(1, 0, 1, 1, 1) };
+  assert.deepEqual(names({ kind: "steps", series: [dense, sparse], ...about }), [
+    ...usual,
+    "kinds",
+  ]);
+  const group = { ...each, counts: values, values: undefined, compensations: undefined };
+  const groups: LeafResult = { kind: "partials", groups: [group], series: [dense], ...about };
+  assert.deepEqual(names(groups), [...usual, "is_group", "counts"]);
+});
+
 test("[QP2] many rows take several row groups", () => {
   const longSteps = 100_000;
   const leaf: BaseExpr = {
@@ -213,7 +232,7 @@ test("[QP2] DuckDB opens an artifact", async () => {
     const instance = await DuckDBInstance.create(":memory:");
     const connection = await instance.connect();
     const reader = await connection.runAndReadAll(
-      `SELECT labels->>3 AS v, octet_length(floats) AS bytes, is_group FROM '${path}' ORDER BY 1`,
+      `SELECT labels->>3 AS v, octet_length(floats) AS bytes, drop_name FROM '${path}' ORDER BY 1`,
     );
     assert.deepEqual(reader.getRowsJson(), [
       ["1", String(steps * 8), false],

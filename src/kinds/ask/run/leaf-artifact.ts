@@ -2,23 +2,28 @@
  * A leaf's result as a Parquet file: a row for each series or group, whose steps are packed into
  * one value each, so that reading it back is copying. The same result gives the same bytes.
  *
- *   is_group       a partial group; otherwise a series
  *   labels         `["name","value",…]`
  *   drop_name      the metric's name goes in the end
- *   kinds          a byte for each step: 0 absent, 1 float, 2 histogram; empty: all are floats
  *   floats         float64, little-endian, one for each step; empty: a group without values
- *   counts         the same, of groups; or, where that is shorter, runs of equal values: float64 of
- *                  how many, and of which
+ *   is_group       a partial group; otherwise a series
+ *   kinds          a byte for each step: 0 absent, 1 float, 2 histogram; empty: all are floats
+ *   counts         float64 for each step, of groups; or, where that is shorter, runs of equal
+ *                  values: float64 of how many, and of which
  *   compensations  the same, of groups that are summed up
  *   histograms     those of the steps of kind 2, one after the other
+ *
+ * A column from `is_group` on is left out when it is false or empty in every row: an instant query
+ * has thousands of rows with one value each.
  */
 import { endianness } from "node:os";
 import {
+  type BytesColumn,
   ChunkReader,
   type ColumnSpec,
-  type ColumnValues,
   chunkBytes,
   columnIndex,
+  type GivenColumn,
+  PackedBytes,
   type ParquetFooter,
   parquetRuntime,
   readFooter,
@@ -46,27 +51,25 @@ import {
   stepHistogram,
   unboundedMemory,
 } from "../promql/core/index.ts";
-import { LabelsReader, pairsJson } from "./label-texts.ts";
+import { artifactWriting, labelsColumn, ReadLabels, WrittenLabels } from "./label-columns.ts";
 
 assert(endianness() === "LE", "columns are copied as they are in memory");
 
 /** Columns of numbers that hardly repeat are not compressed. */
-const schema: readonly ColumnSpec[] = [
-  { name: "is_group", type: "boolean" },
-  { name: "labels", type: "text" },
-  { name: "drop_name", type: "boolean" },
-  { name: "kinds", type: "bytes" },
-  { name: "floats", type: "bytes", codec: "none" },
-  { name: "counts", type: "bytes" },
-  { name: "compensations", type: "bytes" },
-  { name: "histograms", type: "bytes" },
-];
+const columns = {
+  labels: labelsColumn,
+  drop_name: { name: "drop_name", type: "boolean" },
+  floats: { name: "floats", type: "bytes", codec: "none" },
+  is_group: { name: "is_group", type: "boolean" },
+  kinds: { name: "kinds", type: "bytes" },
+  counts: { name: "counts", type: "bytes" },
+  compensations: { name: "compensations", type: "bytes" },
+  histograms: { name: "histograms", type: "bytes" },
+} as const satisfies Record<string, ColumnSpec>;
+type ColumnName = keyof typeof columns;
 
 /** The limit of one row group, because a page is one piece of memory. */
 const groupBytesMax = 64 * 1024 ** 2;
-/** Readers never skip parts of an artifact, and a few kilobytes are sent faster than compressed. */
-const writing = { zstdLevel: 1, statistics: false, compressBytesMin: 4096 };
-
 /** The parts of a result other than its rows; stored in the footer. */
 interface Heading {
   readonly kind: LeafResult["kind"];
@@ -77,8 +80,9 @@ interface Heading {
 
 const headingKey = "capstan.leaf";
 
-/** Shared by all reads of this thread. */
-const labelsReader = new LabelsReader();
+/** Shared by all works, and by all queries, of this thread. */
+const writtenLabels = new WrittenLabels();
+const readLabels = new ReadLabels();
 
 export interface EncodedLeaf {
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -95,8 +99,10 @@ export function encodeLeafResult(result: LeafResult, leaf: BaseExpr): EncodedLea
   }
   const groups = result.kind === "partials" ? result.groups : [];
   const rowCount = groups.length + result.series.length;
-  const rowGroups = encodeRows(groups, result.series, steps);
-  const bytes = writeParquet(schema, rowGroups, parquetRuntime, { keyValues, ...writing });
+  const rows = new RowsWriter(groups, result.series, steps);
+  const rowGroups = rows.rowGroups();
+  const options = { keyValues, ...artifactWriting };
+  const bytes = writeParquet(rows.schema, rowGroups, parquetRuntime, options);
   return { bytes, rowCount };
 }
 
@@ -137,63 +143,134 @@ export function encodingBytes(result: LeafResult, leaf: BaseExpr): number {
   return columns * steps * 8 + Math.min(columns * steps * 8, groupBytesMax);
 }
 
-/** Splits rows into pieces, so that no page becomes too large. */
-function* encodeRows(
-  groups: readonly PartialGroup[],
-  series: readonly StepSeries[],
-  steps: number,
-): Generator<ColumnValues[]> {
-  const perGroup = Math.max(
-    1,
-    Math.min(rowsPerGroupMax, Math.floor(groupBytesMax / (8 * steps + 1))),
-  );
-  const rowCount = groups.length + series.length;
-  for (let start = 0; start < rowCount; start += perGroup) {
-    const length = Math.min(perGroup, rowCount - start);
-    const bytesOfSeries = steps <= shortLengthMax ? packingTogether(length * steps) : bytesOf;
-    const rows = Array.from({ length }, (_, offset) => {
-      const index = start + offset;
-      const group = groups[index];
-      return group === undefined
-        ? rowOfSeries(series[index - groups.length] as StepSeries, steps, bytesOfSeries)
-        : rowOfGroup(group);
-    });
-    yield [
-      Uint8Array.from(rows, (row) => row.isGroup),
-      rows.map((row) => pairsJson(row.labels)),
-      Uint8Array.from(rows, (row) => (row.dropName ? 1 : 0)),
-      rows.map((row) => row.kinds),
-      rows.map((row) => row.floats),
-      rows.map((row) => row.counts),
-      rows.map((row) => row.compensations),
-      rows.map((row) => row.histograms),
+/** Writes only the columns that the rows need. */
+class RowsWriter {
+  readonly schema: readonly ColumnSpec[];
+  readonly #names: readonly ColumnName[];
+  readonly #groups: readonly PackedGroup[];
+  readonly #series: readonly StepSeries[];
+  /** Whether a series has a float at every step. */
+  readonly #dense: Uint8Array;
+  readonly #steps: number;
+
+  constructor(groups: readonly PartialGroup[], series: readonly StepSeries[], steps: number) {
+    this.#groups = groups.map(packGroup);
+    this.#series = series;
+    this.#steps = steps;
+    this.#dense = new Uint8Array(series.length);
+    let isMixed = false;
+    let hasHistograms = false;
+    for (const [index, { kinds, values, histograms }] of series.entries()) {
+      const isWhole = kinds.length === steps && values.length === steps;
+      assert(isWhole, "a series has a value for each step");
+      hasHistograms ||= histograms !== undefined;
+      if (areAllFloats(kinds)) this.#dense[index] = 1;
+      else isMixed = true;
+    }
+    const isCompensated = this.#groups.some(({ compensations }) => compensations.length > 0);
+    this.#names = [
+      "labels",
+      "drop_name",
+      "floats",
+      ...(groups.length > 0 ? (["is_group", "counts"] as const) : []),
+      ...(isCompensated ? (["compensations"] as const) : []),
+      ...(isMixed ? (["kinds"] as const) : []),
+      ...(hasHistograms ? (["histograms"] as const) : []),
     ];
+    this.schema = this.#names.map((name) => columns[name]);
+  }
+
+  /** Splits rows into pieces, so that no page becomes too large. */
+  *rowGroups(): Generator<GivenColumn[]> {
+    const [groupCount, seriesCount] = [this.#groups.length, this.#series.length];
+    const bytesPerRow = 8 * this.#steps + 1;
+    const perGroup = Math.min(rowsPerGroupMax, Math.floor(groupBytesMax / bytesPerRow));
+    const step = Math.max(1, perGroup);
+    for (let start = 0; start < groupCount + seriesCount; start += step) {
+      const end = Math.min(start + step, groupCount + seriesCount);
+      const groups = this.#groups.slice(start, end);
+      const from = Math.max(0, start - groupCount);
+      const series = this.#series.slice(from, Math.max(0, end - groupCount));
+      yield this.#names.map((name) => this.#column(name, groups, series, from));
+    }
+  }
+
+  /** `from` is the index of the first of `series` among all. */
+  #column(
+    name: ColumnName,
+    groups: readonly PackedGroup[],
+    series: readonly StepSeries[],
+    from: number,
+  ): GivenColumn {
+    switch (name) {
+      case "labels":
+        return writtenLabels.column([...groups, ...series].map(({ labels }) => labels));
+      case "drop_name":
+        return Uint8Array.from([...groups, ...series], ({ dropName }) => (dropName ? 1 : 0));
+      case "is_group":
+        return new Uint8Array(groups.length + series.length).fill(1, 0, groups.length);
+      case "floats":
+        return this.#floats(groups, series, from);
+      case "kinds":
+        return this.#ofSeries(groups, series, ({ kinds }, index) =>
+          this.#dense[from + index] === 1 ? nothing : kinds,
+        );
+      case "histograms":
+        return this.#ofSeries(groups, series, ({ kinds, histograms }) =>
+          histograms === undefined ? nothing : packHistograms(kinds, histograms),
+        );
+      default:
+        return [...groups.map((group) => group[name]), ...series.map(() => nothing)];
+    }
+  }
+
+  #ofSeries(
+    groups: readonly PackedGroup[],
+    series: readonly StepSeries[],
+    pick: (series: StepSeries, index: number) => Uint8Array,
+  ): Uint8Array[] {
+    return [...groups.map(() => nothing), ...series.map(pick)];
+  }
+
+  /** Zeroes the values of absent steps, so that leftovers of a kernel do not change the file. */
+  #floats(
+    groups: readonly PackedGroup[],
+    series: readonly StepSeries[],
+    from: number,
+  ): PackedBytes {
+    let byteCount = series.length * this.#steps * 8;
+    for (const { floats } of groups) byteCount += floats.length;
+    const packed = new PackedBytes(groups.length + series.length, byteCount);
+    for (const { floats } of groups) packed.add(floats);
+    for (let index = 0; index < series.length; index += 1) {
+      const { kinds, values } = series[index] as StepSeries;
+      const isDense = this.#dense[from + index] === 1;
+      packed.addDoubles(
+        isDense ? values : values.map((value, at) => (kinds[at] === stepFloat ? value : 0)),
+      );
+    }
+    return packed;
   }
 }
 
-interface Row {
-  readonly isGroup: 0 | 1;
+/** A group whose columns are bytes. */
+interface PackedGroup {
   readonly labels: Labels;
   readonly dropName: boolean;
-  readonly kinds: Uint8Array;
   readonly floats: Uint8Array;
   readonly counts: Uint8Array;
   readonly compensations: Uint8Array;
-  readonly histograms: Uint8Array;
 }
 
 const nothing = new Uint8Array(0);
 
-function rowOfGroup({ labels, dropName, counts, values, compensations }: PartialGroup): Row {
+function packGroup({ labels, dropName, counts, values, compensations }: PartialGroup): PackedGroup {
   return {
-    isGroup: 1,
     labels,
     dropName,
-    kinds: nothing,
     floats: bytesOf(values),
     counts: bytesOf(inRuns(counts)),
     compensations: bytesOf(inRuns(compensations)),
-    histograms: nothing,
   };
 }
 
@@ -211,30 +288,6 @@ function inRuns(values: Float64Array | undefined): Float64Array | undefined {
     start = step;
   }
   return Float64Array.from(runScratch);
-}
-
-/** Zeroes the values of absent steps, so that leftovers of a kernel do not change the file. */
-function rowOfSeries(
-  series: StepSeries,
-  steps: number,
-  bytesOfFloats: (values: Float64Array) => Uint8Array,
-): Row {
-  const { labels, dropName, kinds, values, histograms } = series;
-  assert(kinds.length === steps && values.length === steps, "a series has a value for each step");
-  const isDense = areAllFloats(kinds);
-  const floats = isDense
-    ? values
-    : values.map((value, step) => (kinds[step] === stepFloat ? value : 0));
-  return {
-    isGroup: 0,
-    labels,
-    dropName,
-    kinds: isDense ? nothing : kinds,
-    floats: bytesOfFloats(floats),
-    counts: nothing,
-    compensations: nothing,
-    histograms: histograms === undefined ? nothing : packHistograms(kinds, histograms),
-  };
 }
 
 /** A plain loop, because it visits every step of the answer. */
@@ -269,12 +322,36 @@ class RowGroupReader {
     this.#index = index;
   }
 
-  column(name: string, type: ColumnSpec["type"]): ChunkReader {
-    const column = columnIndex(this.#footer, name, type);
+  get rowCount(): number {
+    return this.#footer.rowGroups[this.#index]?.rowCount ?? 0;
+  }
+
+  labels(): readonly Labels[] {
+    return readLabels.column(this.#chunk("labels"), () => this.#reader("labels").texts());
+  }
+
+  booleans(name: "drop_name" | "is_group"): Uint8Array {
+    return this.#has(name) ? this.#reader(name).booleans() : new Uint8Array(this.rowCount);
+  }
+
+  bytes(name: Exclude<ColumnName, "labels" | "drop_name" | "is_group">): BytesColumn | undefined {
+    return this.#has(name) ? this.#reader(name).bytesColumn() : undefined;
+  }
+
+  #has(name: ColumnName): boolean {
+    return this.#footer.columns.some((column) => column.name === name);
+  }
+
+  #reader(name: ColumnName): ChunkReader {
+    const column = columnIndex(this.#footer, name, columns[name].type);
+    return new ChunkReader(this.#footer, this.#index, column, this.#chunk(name), parquetRuntime);
+  }
+
+  #chunk(name: ColumnName): Uint8Array {
+    const column = columnIndex(this.#footer, name, columns[name].type);
     const chunk = this.#footer.rowGroups[this.#index]?.chunks[column];
     assert(chunk !== undefined, "a row group has every column");
-    const bytes = chunkBytes(this.#bytes, chunk);
-    return new ChunkReader(this.#footer, this.#index, column, bytes, parquetRuntime);
+    return chunkBytes(this.#bytes, chunk);
   }
 }
 
@@ -285,55 +362,55 @@ function decodeRows(
   groups: PartialGroup[],
   series: StepSeries[],
 ): void {
-  const isGroup = reader.column("is_group", "boolean").booleans();
-  const dropName = reader.column("drop_name", "boolean").booleans();
-  const labels = reader.column("labels", "text").texts();
-  const kinds = reader.column("kinds", "bytes").byteArrays();
-  const floats = reader.column("floats", "bytes").byteArrays();
-  const counts = reader.column("counts", "bytes").byteArrays();
-  const compensations = reader.column("compensations", "bytes").byteArrays();
-  const histograms = reader.column("histograms", "bytes").byteArrays();
+  const { rowCount } = reader;
+  const labels = reader.labels();
+  const isGroup = reader.booleans("is_group");
+  const dropNames = reader.booleans("drop_name");
+  const floats = reader.bytes("floats");
+  const counts = reader.bytes("counts");
+  const compensations = reader.bytes("compensations");
+  const kinds = reader.bytes("kinds");
+  const histograms = reader.bytes("histograms");
   const reading = new FloatsReader(steps);
-  for (let row = 0; row < labels.length; row += 1) {
-    const head = {
-      labels: labelsReader.read(labels[row] as string),
-      dropName: dropName[row] === 1,
-    };
+  for (let row = 0; row < rowCount; row += 1) {
+    const rowLabels = labels[row] as Labels;
+    const dropName = dropNames[row] === 1;
     if (isGroup[row] === 1) {
-      const columns = 1 + isThere(floats[row]) + isThere(compensations[row]);
-      memory.take(columns * steps * 8);
+      const columnCount = 1 + isThere(floats, row) + isThere(compensations, row);
+      memory.take(columnCount * steps * 8);
       groups.push({
-        ...head,
-        counts: reading.readRuns(counts[row]) ?? new Float64Array(steps),
-        values: reading.read(floats[row]),
-        compensations: reading.readRuns(compensations[row]),
+        labels: rowLabels,
+        dropName,
+        counts: reading.readRuns(counts, row) ?? new Float64Array(steps),
+        values: reading.read(floats, row),
+        compensations: reading.readRuns(compensations, row),
       });
     } else {
       memory.take(steps * stepBytes);
-      const values = reading.read(floats[row]) ?? new Float64Array(steps);
-      const { dense } = reading;
-      series.push({ ...head, values, ...kindsOf(kinds[row], histograms[row], dense) });
+      const values = reading.read(floats, row) ?? new Float64Array(steps);
+      if (isThere(kinds, row) === 0) {
+        const { dense } = reading;
+        series.push({ labels: rowLabels, dropName, kinds: dense, values, histograms: undefined });
+      } else {
+        const read = kindsOf(kinds?.at(row) ?? nothing, histograms?.at(row) ?? nothing, steps);
+        series.push({ labels: rowLabels, dropName, values, ...read });
+      }
     }
   }
 }
 
-function isThere(bytes: Uint8Array | undefined): 0 | 1 {
-  return bytes === undefined || bytes.length === 0 ? 0 : 1;
+function isThere(column: BytesColumn | undefined, row: number): 0 | 1 {
+  return column === undefined || column.lengthOf(row) === 0 ? 0 : 1;
 }
 
 function kindsOf(
-  kindBytes: Uint8Array | undefined,
-  histogramBytes: Uint8Array | undefined,
-  dense: Uint8Array,
+  kindBytes: Uint8Array,
+  histogramBytes: Uint8Array,
+  steps: number,
 ): Pick<StepSeries, "kinds" | "histograms"> {
-  const isDense = kindBytes === undefined || kindBytes.length === 0;
-  if (isDense) return { kinds: dense, histograms: undefined };
-  const steps = dense.length;
   if (kindBytes.length !== steps) throw corrupt("a series has another number of steps");
   const kinds = kindBytes.slice();
-  if (histogramBytes === undefined || histogramBytes.length === 0) {
-    return { kinds, histograms: undefined };
-  }
+  if (histogramBytes.length === 0) return { kinds, histograms: undefined };
   const histograms: (FloatHistogram | undefined)[] = Array.from({ length: steps });
   let offset = 0;
   for (let step = 0; step < steps; step += 1) {
@@ -350,24 +427,8 @@ function bytesOf(values: Float64Array | undefined): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
-/**
- * V8 keeps arrays up to this length in its heap; asking for the buffer of one moves it out, which
- * is costly.
- */
+/** Fewer values are copied one by one: views of their bytes would cost more. */
 const shortLengthMax = 8;
-
-/** Copies thousands of short arrays into one buffer. */
-function packingTogether(count: number): (values: Float64Array) => Uint8Array {
-  const all = new Float64Array(count);
-  let at = 0;
-  return (values) => {
-    const start = at;
-    for (let index = 0; index < values.length; index += 1, at += 1) {
-      all[at] = values[index] as number;
-    }
-    return new Uint8Array(all.buffer, start * 8, values.length * 8);
-  };
-}
 
 /** Reads rows of one row group. It copies them, because they are unaligned in the file. */
 class FloatsReader {
@@ -378,7 +439,7 @@ class FloatsReader {
   readonly dense: Uint8Array;
   /** Where the next rows are copied to: one allocation is faster than thousands. */
   #room = new Float64Array(0);
-  #page: DataView = new DataView(new ArrayBuffer(0));
+  #used = 0;
 
   constructor(steps: number) {
     this.#steps = steps;
@@ -386,55 +447,53 @@ class FloatsReader {
   }
 
   /** Undefined when there are none. */
-  read(bytes: Uint8Array | undefined): Float64Array | undefined {
-    if (bytes === undefined || bytes.length === 0) return undefined;
+  read(column: BytesColumn | undefined, row: number): Float64Array | undefined {
+    const length = column?.lengthOf(row) ?? 0;
+    if (column === undefined || length === 0) return undefined;
     const steps = this.#steps;
-    if (bytes.length !== steps * 8) throw corrupt("a row has another number of steps");
-    if (steps <= shortLengthMax) return this.#readShort(bytes);
+    if (length !== steps * 8) throw corrupt("a row has another number of steps");
     const values = this.#takeRoom();
-    new Uint8Array(values.buffer, values.byteOffset, values.byteLength).set(bytes);
+    if (steps > shortLengthMax) {
+      new Uint8Array(values.buffer, values.byteOffset, values.byteLength).set(column.at(row));
+      return values;
+    }
+    const start = column.startOf(row);
+    for (let step = 0; step < steps; step += 1) {
+      values[step] = column.view.getFloat64(start + step * 8, true);
+    }
     return values;
   }
 
-  readRuns(bytes: Uint8Array | undefined): Float64Array | undefined {
+  readRuns(column: BytesColumn | undefined, row: number): Float64Array | undefined {
     const steps = this.#steps;
-    if (bytes === undefined || bytes.length === 0 || bytes.length >= steps * 8) {
-      return this.read(bytes);
-    }
+    const length = column?.lengthOf(row) ?? 0;
+    if (column === undefined || length === 0 || length >= steps * 8) return this.read(column, row);
     const values = this.#takeRoom();
+    const start = column.startOf(row);
     let step = 0;
-    for (let at = 0; at + 16 <= bytes.length; at += 16) {
-      const length = this.#valueAt(bytes, at);
-      if (!(length >= 1 && step + length <= steps)) throw corrupt("its runs are too long");
-      values.fill(this.#valueAt(bytes, at + 8), step, step + length);
-      step += length;
+    for (let at = start; at + 16 <= start + length; at += 16) {
+      const runLength = column.view.getFloat64(at, true);
+      if (!(runLength >= 1 && step + runLength <= steps)) throw corrupt("its runs are too long");
+      values.fill(column.view.getFloat64(at + 8, true), step, step + runLength);
+      step += runLength;
     }
     if (step !== steps) throw corrupt("its runs are too short");
     return values;
   }
 
-  #readShort(bytes: Uint8Array): Float64Array {
-    const values = new Float64Array(this.#steps);
-    for (let step = 0; step < values.length; step += 1)
-      values[step] = this.#valueAt(bytes, step * 8);
-    return values;
-  }
-
-  #valueAt(bytes: Uint8Array, offset: number): number {
-    if (this.#page.buffer !== bytes.buffer) this.#page = new DataView(bytes.buffer);
-    return this.#page.getFloat64(bytes.byteOffset + offset, true);
-  }
-
   #takeRoom(): Float64Array {
     const steps = this.#steps;
-    if (this.#room.length < steps) this.#room = new Float64Array(steps * roomRows(steps));
-    const taken = this.#room.subarray(0, steps);
-    this.#room = this.#room.subarray(steps);
+    if (this.#used + steps > this.#room.length) {
+      this.#room = new Float64Array(steps * roomRows(steps));
+      this.#used = 0;
+    }
+    const taken = this.#room.subarray(this.#used, this.#used + steps);
+    this.#used += steps;
     return taken;
   }
 }
 
-const roomBytesMax = 256 * 1024;
+const roomBytesMax = 64 * 1024;
 
 function roomRows(steps: number): number {
   return Math.max(1, Math.floor(roomBytesMax / (steps * 8)));

@@ -8,7 +8,7 @@ const odd = ["\0", "\x01", "\x02", "a", "b", "é", "\ud7ff", "\ue000", "\uffff",
 const text = fc.string({ unit: fc.constantFrom(...odd), minLength: 1, maxLength: 3 });
 const labels = fc.dictionary(text, text, { maxKeys: 3 }).map((record) => Labels.of(record));
 
-/** The rule itself: the first text that differs decides, by its bytes; then the number of labels. */
+/** The first text that differs decides, by its bytes; then the number of labels. */
 function compareNaively(a: Labels, b: Labels): number {
   for (const [index, left] of a.pairs.entries()) {
     const right = b.pairs[index];
