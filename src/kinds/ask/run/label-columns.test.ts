@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { crc32 } from "node:zlib";
 import { Labels } from "../promql/core/index.ts";
 import { ReadLabels, WrittenLabels } from "./label-columns.ts";
 
@@ -56,4 +57,16 @@ test("[QP38] what is kept is bounded: the column that was used the longest ago g
   assert.notEqual(written.column(b), second);
   const narrow = new WrittenLabels({ rowsMax: 1_000, bytesMax: 10 });
   assert.notEqual(narrow.column(a), narrow.column(a));
+});
+
+test("[QP38] columns with the same checksum are told apart by their bytes", () => {
+  const read = new ReadLabels();
+  const [one, two] = [
+    Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8),
+    Uint8Array.of(9, 9, 9, 9, 60, 85, 184, 69),
+  ];
+  assert.equal(crc32(one), crc32(two));
+  read.column(one, () => ['["a","1"]']);
+  const [other] = read.column(two, () => ['["a","2"]']);
+  assert.deepEqual(other?.pairs, ["a", "2"]);
 });

@@ -58,3 +58,9 @@ test("[KL22] keys are equal exactly for equal labels", () => {
     { numRuns: 2_000 },
   );
 });
+
+test("[KL22] a separator within a value is no separator", () => {
+  const [one, two] = [Labels.of({ a: "b\0c\0d" }), Labels.of({ a: "b", c: "d" })];
+  assert.notEqual(one.key, two.key);
+  assert.notEqual(Labels.of({ a: "\x01\x01" }).key, Labels.of({ a: "\0" }).key);
+});
