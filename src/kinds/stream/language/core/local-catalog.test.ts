@@ -118,3 +118,16 @@ test("[SY19] workers are made and dropped, and their settings are checked", () =
   assert.equal(wrong.number, 1000);
   assert.match(wrong.hint ?? "", /NUM_SLOTS/);
 });
+
+test("[SY18] settings of NebulaStream that tune its engine are accepted", () => {
+  applyAll(`CREATE PHYSICAL SOURCE FOR bids TYPE TCP SET('w:1' AS "SOURCE"."HOST", 'h' AS "SOURCE".SOCKET_HOST,
+      5 AS "SOURCE".SOCKET_PORT, 65536 AS "SOURCE".SOCKET_BUFFER_SIZE, 100 AS "SOURCE".FLUSH_INTERVAL_MS,
+      60 AS "SOURCE".CONNECT_TIMEOUT_SECONDS, 8 AS "SOURCE".MAX_INFLIGHT_BUFFERS);
+    CREATE PHYSICAL SOURCE FOR twice TYPE Generator SET('CSV' AS INPUT_FORMATTER."TYPE",
+      'FIXED' AS "SOURCE".GENERATOR_RATE_TYPE, 'emit_rate 1000' AS "SOURCE".GENERATOR_RATE_CONFIG,
+      'SEQUENCE UINT64 0 1 1, SEQUENCE INT8 0 1 1' AS "SOURCE".GENERATOR_SCHEMA);
+    CREATE SINK v TYPE Void SET('x.csv' AS "SINK".FILE_PATH, 'CSV' AS "SINK".OUTPUT_FORMAT)`);
+  const sinus = `CREATE PHYSICAL SOURCE FOR twice TYPE Generator SET('SINUS' AS "SOURCE".GENERATOR_RATE_TYPE,
+      'SEQUENCE UINT64 0 1 1, SEQUENCE INT8 0 1 1' AS "SOURCE".GENERATOR_SCHEMA)`;
+  assert.equal(errorOf(() => applyAll(sinus)).number, 1000);
+});

@@ -80,7 +80,7 @@ export function keyTree(
   columns.forEach((index, column) => {
     const name = record[index]?.name ?? "";
     const path = paths.get(name.toUpperCase());
-    const keys = path === undefined ? [name] : keysOfPath(path);
+    const keys = path === undefined ? keysOfName(name) : keysOfPath(path);
     let target = root.targetOf(keys[0] as string);
     for (const key of keys.slice(1)) {
       if (target.node === undefined) {
@@ -95,6 +95,12 @@ export function keyTree(
     target.column = column;
   });
   return { root, nodes };
+}
+
+/** A name such as `user/id` leads to the key `id` of the object `user`. */
+function keysOfName(name: string): readonly string[] {
+  const keys = name.split("/");
+  return keys.includes("") ? [name] : keys;
 }
 
 /** The keys on the way to a field; places in arrays are not supported here. */

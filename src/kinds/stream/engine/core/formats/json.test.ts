@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPrng } from "../../../../../ground/kernel/prng.ts";
-import type { Settings } from "../../../language/core/index.ts";
+import type { Schema, Settings } from "../../../language/core/index.ts";
 import type { Plain } from "../expressions/testing/naive-expr.ts";
 import { batchOf } from "../expressions/testing/plain-batch.ts";
 import { randomValue } from "../expressions/testing/random-expr.ts";
@@ -16,6 +16,7 @@ const cases: readonly {
   readonly text: string;
   readonly settings?: Settings;
   readonly fields?: string;
+  readonly schema?: Schema;
   readonly want: readonly (readonly Plain[])[];
 }[] = [
   {
@@ -127,11 +128,24 @@ const cases: readonly {
       [8n, null, '{"home":5,"id":8}'],
     ],
   },
+  {
+    name: "[SX185] a name with slashes is a path",
+    schema: [
+      { name: "FARM_ID", type: { name: "UINT32", nullable: true } },
+      { name: "milk/cycles/LEFT", type: { name: "UINT32", nullable: true } },
+    ],
+    text: '{"MILK":{"CYCLES":{"LEFT":3}},"FARM_ID":42}\n{"FARM_ID":43}\n{"MILK":null}\n',
+    want: [
+      [42n, 3n],
+      [43n, null],
+      [null, null],
+    ],
+  },
 ];
 
-for (const { name, text, settings, fields, want } of cases) {
+for (const { name, text, settings, fields, schema: given, want } of cases) {
   test(name, () => {
-    const schema = fields === undefined ? three : schemaOf(fields);
+    const schema = given ?? (fields === undefined ? three : schemaOf(fields));
     assert.deepEqual(parseJson(schema, text, settings).rows, want);
     const bytes = new TextEncoder().encode(text);
     for (let place = 0; place <= bytes.length; place += 1) {

@@ -4,6 +4,7 @@ import { DialectError, type DialectErrorNumber, type Position } from "../dialect
 import type { DialectSettings } from "../dialect-settings.ts";
 import type { AstField, AstSetting } from "../parse/ast.ts";
 import type { Settings } from "../plan.ts";
+import { withoutForeign } from "./foreign-settings.ts";
 import { inputFormats, outputFormats } from "./formats.ts";
 import {
   findDescriptor,
@@ -55,8 +56,9 @@ export function defineSource(
   position: Position,
 ): SourceDefinition {
   const descriptor = findDescriptor(sourceDescriptors, type, "source type", unknownType, position);
-  const sections = descriptor.hasFormat ? ["SOURCE", "INPUT_FORMATTER", "FIELD"] : ["SOURCE"];
-  const given = splitSettings(settings, sections);
+  // A source that makes its rows itself has no use for a format, but may be told one.
+  const sections = ["SOURCE", "INPUT_FORMATTER", ...(descriptor.hasFormat ? ["FIELD"] : [])];
+  const given = withoutForeign(splitSettings(settings, sections), descriptor.type);
   const { fields, rest } = takeSchema(inSection(given, "SOURCE"));
   const owner = ownerOf(descriptor, "source");
   const config = readSection(descriptor.settings, rest, {}, owner, position);
@@ -94,7 +96,7 @@ export function defineSink(
 ): SinkSettings {
   const descriptor = findDescriptor(sinkDescriptors, type, "sink type", unknownType, position);
   const sections = descriptor.hasFormat ? ["SINK", "OUTPUT_FORMATTER"] : ["SINK"];
-  const given = splitSettings(settings, sections);
+  const given = withoutForeign(splitSettings(settings, sections), descriptor.type);
   const { fields, rest } = takeSchema(inSection(given, "SINK"));
   const schema = fields && schemaOf(fields);
   const isFormat = ({ key }: SectionSetting): boolean =>
