@@ -9,6 +9,7 @@ import { createEventTime } from "./operators/event-time.ts";
 import { createIntervalJoin } from "./operators/interval-join.ts";
 import { createKeyed } from "./operators/keyed.ts";
 import { createLookupJoin } from "./operators/lookup-join.ts";
+import { PartialAggregate } from "./operators/partial-aggregate.ts";
 import { createTopN } from "./operators/top-n.ts";
 import { createUnion } from "./operators/union.ts";
 import { createWindowJoin } from "./operators/window-join.ts";
@@ -34,6 +35,8 @@ export function createOperator(
       return createEventTime(op, inputs, schema, context);
     case "windowAggregate":
       return createWindowAggregate(op, inputs, schema, context);
+    case "partialAggregate":
+      return new PartialAggregate(op, input, schema, context);
     case "windowJoin":
       return createWindowJoin(op, inputs, schema, context);
     case "intervalJoin":

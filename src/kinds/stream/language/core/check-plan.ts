@@ -75,7 +75,8 @@ function problemOf(op: PlanOp, inputs: readonly Schema[], schema: Schema): strin
       const isFitting = inputs.every((input) => isSameSchema(input, schema));
       return isFitting ? undefined : "its inputs have different columns";
     }
-    case "windowAggregate": {
+    case "windowAggregate":
+    case "partialAggregate": {
       const args = op.aggregates.flatMap(({ arg, filter }) => [arg ?? 0, filter ?? 0]);
       return (
         columns([op.time, ...op.keys, ...args], first.length, "the window") ??

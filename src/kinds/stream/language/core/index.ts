@@ -81,6 +81,7 @@ export type {
   KeyedOp,
   LatePolicy,
   LookupJoinOp,
+  PartialAggregateOp,
   Plan,
   PlanInput,
   PlanNode,

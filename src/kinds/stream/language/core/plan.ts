@@ -42,6 +42,7 @@ export type PlanOp =
   | { readonly kind: "project"; readonly exprs: readonly Expr[] }
   | { readonly kind: "union" }
   | WindowAggregateOp
+  | PartialAggregateOp
   | WindowJoinOp
   | IntervalJoinOp
   | LookupJoinOp
@@ -107,6 +108,18 @@ export interface AggregateCall {
 export interface WindowAggregateOp {
   readonly kind: "windowAggregate";
   readonly window: WindowSpec;
+  readonly time: number;
+  readonly keys: readonly number[];
+  readonly aggregates: readonly AggregateCall[];
+}
+
+/**
+ * The half of an aggregation in front of an exchange. Its schema: the bounds of a slice, the keys,
+ * the aggregates of the slice's rows so far; a slice and key may come several times.
+ */
+export interface PartialAggregateOp {
+  readonly kind: "partialAggregate";
+  readonly window: Exclude<WindowSpec, { readonly kind: "session" }>;
   readonly time: number;
   readonly keys: readonly number[];
   readonly aggregates: readonly AggregateCall[];

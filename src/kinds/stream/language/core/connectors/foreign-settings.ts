@@ -34,7 +34,7 @@ export function withoutForeign(
   });
 }
 
-/** `'FIXED' AS "SOURCE".GENERATOR_RATE_TYPE, 'emit_rate 1000' AS "SOURCE".GENERATOR_RATE_CONFIG`. */
+/** `'FIXED' AS GENERATOR_RATE_TYPE` and `'emit_rate 1000' AS GENERATOR_RATE_CONFIG`. */
 function rateOf(one: SectionSetting): readonly SectionSetting[] {
   const { value } = one.setting;
   const text = value.kind === "text" ? value.value : "";

@@ -37,6 +37,12 @@ export function describeOp(op: PlanOp, inputs: readonly Schema[]): OpDescription
       const text = `aggregate over ${describeWindow(op.window)} of ${nameOf(first, op.time)}${keys}: ${calls || "nothing"}`;
       return withState(text, aggregateState(op.window, op.aggregates, op.keys.length));
     }
+    case "partialAggregate": {
+      const calls = op.aggregates.map((call) => describeCall(call, first)).join(", ");
+      const keys = op.keys.length === 0 ? "" : ` by ${namesOf(first, op.keys)}`;
+      const text = `aggregate a part over slices of ${describeWindow(op.window)} of ${nameOf(first, op.time)}${keys}: ${calls || "nothing"}`;
+      return withState(text, aggregateState(op.window, op.aggregates, op.keys.length));
+    }
     case "windowJoin": {
       const text = `${op.join} join over ${describeWindow(op.window)} of ${nameOf(first, op.leftTime)} and ${nameOf(second, op.rightTime)}${describeKeys(op.keys, first, second)}`;
       const residual = op.residual && ` where ${printExpr(op.residual, [...first, ...second])}`;

@@ -10,6 +10,7 @@ import type { Schema } from "../data-type.ts";
 import { DialectError } from "../dialect-error.ts";
 import type { Plan, PlanInput, PlanNode, PlanOp } from "../plan.ts";
 import { planBranchesMax } from "../plan-size.ts";
+import { splitAggregate } from "./split-aggregate.ts";
 
 /** The columns by whose values rows are spread; `undefined`: rows of equal values may be apart. */
 type Spread = readonly number[] | undefined;
@@ -18,7 +19,8 @@ type Spread = readonly number[] | undefined;
 const parallelSinks: readonly string[] = ["VOID"];
 
 export function insertExchanges(plan: Plan): Plan {
-  const builder = new Builder();
+  // Late rows go to their sink whole, from where the windows are.
+  const builder = new Builder(plan.settings.late !== "side");
   for (const node of plan.nodes) builder.rebuild(node);
   return { ...plan, nodes: builder.nodes, settings: builder.settings(plan.settings) };
 }
@@ -29,6 +31,11 @@ class Builder {
   readonly #branches = new Map<number, readonly number[]>();
   readonly #spreads: Spread[] = [];
   readonly #exchanges = new Map<string, number>();
+  readonly #splits: boolean;
+
+  constructor(splits: boolean) {
+    this.#splits = splits;
+  }
   #branchCount = 0;
 
   settings(settings: Plan["settings"]): Plan["settings"] {
@@ -87,6 +94,8 @@ class Builder {
     const { op, inputs, schema } = node;
     const wanted = keysOf(op);
     if (wanted === undefined) return this.#add(op, this.#merged(inputs), schema, undefined);
+    const split = this.#split(node);
+    if (split !== undefined) return split;
     const exchanged = inputs.map(({ node: from, shiftMs }, side) => {
       const branches = this.#branches.get(from) ?? [];
       const keys = wanted[side] ?? [];
@@ -97,6 +106,40 @@ class Builder {
       return { node: found, shiftMs };
     });
     return this.#add(op, exchanged, schema, spreadBehind(op));
+  }
+
+  /** An aggregation in two halves, with the exchange between them (SY93). */
+  #split({ op, inputs, schema }: PlanNode): number | undefined {
+    const [input] = inputs;
+    if (!this.#splits || op.kind !== "windowAggregate" || input === undefined) return undefined;
+    const branches = this.#branches.get(input.node) ?? [];
+    const [only] = branches;
+    if (only === undefined) return undefined;
+    if (branches.length === 1 && suits(op, this.#spreads[only], op.keys)) return undefined;
+    const halves = splitAggregate(op, this.nodes[only]?.schema ?? [], schema);
+    if (halves === undefined) return undefined;
+    const { partial, partialSchema, final, finalSchema, results } = halves;
+    const partials = branches.map((node) =>
+      this.#add(partial, [{ node, shiftMs: input.shiftMs }], partialSchema, undefined),
+    );
+    const exchange = this.#exchange(partials, final.keys);
+    const whole = this.#add(
+      final,
+      [{ node: exchange, shiftMs: 0 }],
+      finalSchema,
+      spreadBehind(final),
+    );
+    const isSame = results.every((one, at) => one.kind === "column" && one.index === at);
+    if (isSame) return this.#retyped(whole, schema);
+    const project: PlanOp = { kind: "project", exprs: results };
+    const spread = passOn(project, this.#spreads[whole]);
+    return this.#add(project, [{ node: whole, shiftMs: 0 }], schema, spread);
+  }
+
+  /** The node with the schema of the node that it stands for. */
+  #retyped(id: number, schema: Schema): number {
+    this.nodes[id] = { ...(this.nodes[id] as PlanNode), schema };
+    return id;
   }
 
   /** A sink that needs no exchange still has one input. */

@@ -76,6 +76,17 @@ test("[SY91] filters and projections run where their source is", () => {
   }
 });
 
+test("[SY93] an aggregation is split in front of its exchange, where that is exact", () => {
+  const kindsOf = (query: string): string[] =>
+    insertExchanges(planOf(query)).nodes.map(({ op }) => op.kind);
+  const grouped = "FROM s GROUP BY k WINDOW TUMBLING(ts, SIZE 1 SEC) INTO nowhere";
+  const split = kindsOf(`SELECT k, COUNT(*) AS n, SUM(j) AS t ${grouped};`);
+  assert.equal(split.filter((kind) => kind === "partialAggregate").length, 2);
+  assert.ok(!kindsOf(`SELECT k, AVG(v) AS n ${grouped};`).includes("partialAggregate"));
+  const side = `CREATE SINK late_rows TYPE Void; SELECT k, COUNT(*) AS n ${grouped} SET('side' AS "QUERY".LATE, 'late_rows' AS "QUERY".LATE_SINK);`;
+  assert.ok(!kindsOf(side).includes("partialAggregate"));
+});
+
 test("[SY92] the parts with keys may have instances, those with sources or sinks have one", () => {
   const plan = insertExchanges(
     planOf("SELECT k, SUM(v) AS n FROM s GROUP BY k WINDOW TUMBLING(ts, SIZE 1 SEC) INTO out;"),
@@ -87,8 +98,10 @@ test("[SY92] the parts with keys may have instances, those with sources or sinks
     sends: sends.length,
   }));
   assert.deepEqual(shapes, [
-    { has: ["source", "eventTime"], isParallel: false, receives: 0, sends: 1 },
-    { has: ["source", "eventTime"], isParallel: false, receives: 0, sends: 1 },
+    ...["a", "b"].map(() => ({
+      has: ["source", "eventTime", "partialAggregate"],
+      ...{ isParallel: false, receives: 0, sends: 1 },
+    })),
     { has: ["windowAggregate"], isParallel: true, receives: 1, sends: 1 },
     { has: ["sink"], isParallel: false, receives: 1, sends: 0 },
   ]);
