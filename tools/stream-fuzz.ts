@@ -3,13 +3,16 @@
  *
  *   node tools/stream-fuzz.ts statements [--cases 10000000] [--seed S] [--jobs N]
  *   node tools/stream-fuzz.ts records    [--cases 10000000] [--seed S] [--jobs N]
+ *   node tools/stream-fuzz.ts plans      [--cases 5000]     [--seed S] [--jobs N]
  *
+ * Plans: random queries give what a naive evaluator gives, and every operator is met.
  * Statements and records: whatever is thrown is a DialectError, nothing hangs, and no name or
  * literal becomes code. Failures are printed with what it takes to repeat them; `--block N` runs
  * one block again. The exit code is 1 if there was one.
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { operators } from "../src/kinds/stream/run/testing/plans/run-cases.ts";
 import { type BlockRequest, Counts, type FuzzKind } from "./stream-fuzz/block.ts";
 import { runBlocks } from "./stream-fuzz/run-blocks.ts";
 
@@ -31,6 +34,7 @@ interface Kind {
 const kinds: Readonly<Record<FuzzKind, Kind>> = {
   statements: { cases: 10_000_000, blockCases: 5_000 },
   records: { cases: 10_000_000, blockCases: 20_000 },
+  plans: { cases: 5_000, blockCases: 250 },
 };
 
 const hangMs = 300_000;
@@ -68,6 +72,12 @@ async function main(): Promise<number> {
   });
   for (const [what, count] of Object.entries(counts.all).sort(byName)) {
     process.stdout.write(`  ${what}: ${count}\n`);
+  }
+  if (kind === "plans" && cases >= 1_000) {
+    for (const name of operators.filter((operator) => counts.all[operator] === undefined)) {
+      failed += 1;
+      process.stdout.write(`no case has: ${name}\n`);
+    }
   }
   const { user, system } = process.cpuUsage();
   process.stdout.write(

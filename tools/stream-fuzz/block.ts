@@ -1,5 +1,5 @@
 /** What a thread of the stream fuzzer is asked for, and what it answers. */
-export type FuzzKind = "statements" | "records";
+export type FuzzKind = "statements" | "records" | "plans";
 
 /** A block of cases: the same seed and block give the same cases. */
 export interface BlockRequest {

@@ -2,12 +2,14 @@
 import { parentPort } from "node:worker_threads";
 import type { BlockAnswer, BlockRequest, FuzzKind } from "./block.ts";
 import { watchCompiledTexts } from "./compiled-texts.ts";
+import { fuzzPlans } from "./plans.ts";
 import { fuzzRecords } from "./records.ts";
 import { fuzzStatements } from "./statements.ts";
 
 const fuzzers: Readonly<Record<FuzzKind, (request: BlockRequest) => BlockAnswer>> = {
   statements: fuzzStatements,
   records: fuzzRecords,
+  plans: fuzzPlans,
 };
 
 watchCompiledTexts();

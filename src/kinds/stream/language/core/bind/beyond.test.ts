@@ -134,3 +134,14 @@ for (const [text, number] of refused) {
     assert.equal(errorOf(() => resultOf(text)).number, number);
   });
 }
+
+test("[SY51] another comparison of both sides in front of the interval changes nothing", () => {
+  const text = (on: string): string => `SELECT auction FROM bids JOIN asks ON ${on} INTO Void()`;
+  const interval = "at BETWEEN ts - 5 SEC AND ts + 5 SEC";
+  for (const on of [`auction < item AND ${interval}`, `${interval} AND auction < item`]) {
+    const { nodes } = examplePlan(text(on));
+    const join = nodes.find(({ op }) => op.kind === "intervalJoin");
+    assert.ok(join?.op.kind === "intervalJoin");
+    assert.deepEqual([join.op.lowerMs, join.op.upperMs], [-5_000, 5_000]);
+  }
+});

@@ -36,19 +36,22 @@ export function findInterval(
   left: readonly ScopeColumn[],
   right: readonly ScopeColumn[],
 ): Interval | undefined {
-  const rest: AstExpr[] = [];
-  let found: Bound | undefined;
-  for (const term of terms(on)) {
-    const bounds = boundsOf(term, left, right);
-    if (bounds === undefined || !bounds.every((bound) => isSamePair(found, bound))) {
-      rest.push(term);
-      continue;
+  const all = terms(on).map((term) => ({ term, bounds: boundsOf(term, left, right) }));
+  // Other columns may be compared, too: the times are the first pair with both bounds.
+  for (const { bounds: first } of all) {
+    const pair = first?.[0];
+    if (pair === undefined) continue;
+    let found: Bound | undefined;
+    const rest: AstExpr[] = [];
+    for (const { term, bounds } of all) {
+      if (bounds?.every((bound) => isSamePair(pair, bound)) !== true) rest.push(term);
+      else for (const bound of bounds) found = narrowed(found, bound);
     }
-    for (const bound of bounds) found = narrowed(found, bound);
+    if (found?.lowerMs === undefined || found.upperMs === undefined) continue;
+    const { leftTime, rightTime, lowerMs, upperMs } = found;
+    return { leftTime, rightTime, lowerMs, upperMs, rest };
   }
-  if (found?.lowerMs === undefined || found.upperMs === undefined) return undefined;
-  const { leftTime, rightTime, lowerMs, upperMs } = found;
-  return { leftTime, rightTime, lowerMs, upperMs, rest };
+  return undefined;
 }
 
 function terms(ast: AstExpr): readonly AstExpr[] {
@@ -56,8 +59,7 @@ function terms(ast: AstExpr): readonly AstExpr[] {
   return [...terms(ast.left), ...terms(ast.right)];
 }
 
-function isSamePair(found: Bound | undefined, bound: Bound): boolean {
-  if (found === undefined) return true;
+function isSamePair(found: Bound, bound: Bound): boolean {
   return found.leftTime === bound.leftTime && found.rightTime === bound.rightTime;
 }
 
