@@ -41,7 +41,7 @@ const { positionals, values } = parseArgs({
     rows: { type: "string", default: "10M" },
     groups: { type: "string", default: "1M" },
     events: { type: "string", default: "2M" },
-    "long-events": { type: "string", default: "30M" },
+    "long-events": { type: "string", default: "100M" },
     rounds: { type: "string", default: "5" },
     seconds: { type: "string", default: "4" },
     minutes: { type: "string", default: "10" },

@@ -6,6 +6,8 @@
  *   q0, q1, …    one query
  *   memory       q5 from a Generator source: the peak of memory of a long run beside a short one
  *   slices       a window of 300 advances beside one of 5, over the same keys
+ *   processes    q5 over two processes with a file each, beside one process
+ *   latency      from a row read to its result written, at 50,000 events a second
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
@@ -13,28 +15,49 @@ import { join } from "node:path";
 import { type BenchOptions, checkPart, type Report } from "./report.ts";
 import { DuckdbAnswers } from "./streams/duckdb-answers.ts";
 import { benchMemory, benchSlices } from "./streams/generated-runs.ts";
+import { benchLatency } from "./streams/latency.ts";
+import { MemoryEvents } from "./streams/memory-events.ts";
 import { countOf, writeNexmarkFiles } from "./streams/nexmark-events.ts";
 import { type NexmarkQuery, nexmarkQueries, streamTables } from "./streams/nexmark-queries.ts";
-import { runStream } from "./streams/stream-run.ts";
+import { runStream, type StreamRun } from "./streams/stream-run.ts";
+import { benchTwoProcesses } from "./streams/two-processes.ts";
 import type { Spent } from "./tables/lake-world.ts";
 
 const repetitions = 3;
+const otherParts: readonly string[] = ["memory", "slices", "processes", "latency"];
 /** The least share of DuckDB's rate. */
 const ratioGoal = 0.7;
 
 export async function benchStreams(options: BenchOptions, report: Report): Promise<void> {
-  checkPart(options, [...nexmarkQueries.map(({ name }) => name), "memory", "slices"]);
+  checkPart(options, [...nexmarkQueries.map(({ name }) => name), ...otherParts]);
   const { only, longEvents } = options;
   report.say(`streams: load average ${loadavg()[0]?.toFixed(1)}`);
-  if (only !== "memory" && only !== "slices") await benchQueries(options, report);
+  if (only === undefined || !otherParts.includes(only)) await benchQueries(options, report);
   if (only === undefined || only === "memory") benchMemory(longEvents, report);
   if (only === undefined || only === "slices") await benchSlices(report);
+  if (only === undefined || only === "processes") {
+    await inDirectory(options, (dir) => benchTwoProcesses(dir, options.events, report));
+  }
+  if (only === undefined || only === "latency") await benchLatency(report);
 }
 
-async function benchQueries({ events, dir, only }: BenchOptions, report: Report): Promise<void> {
+/** The directory that the user named, or one for this run alone. */
+async function inDirectory(
+  { dir }: BenchOptions,
+  use: (directory: string) => Promise<void>,
+): Promise<void> {
   const directory = dir ?? mkdtempSync(join(tmpdir(), "capstan-streams-"));
   mkdirSync(directory, { recursive: true });
   try {
+    await use(directory);
+  } finally {
+    if (dir === undefined) rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function benchQueries(options: BenchOptions, report: Report): Promise<void> {
+  const { events, only } = options;
+  return inDirectory(options, async (directory) => {
     report.say(`streams: ${events} events of Nexmark`);
     const files = writeNexmarkFiles(directory, events);
     const duckdb = await DuckdbAnswers.open(files);
@@ -43,15 +66,15 @@ async function benchQueries({ events, dir, only }: BenchOptions, report: Report)
     try {
       for (const query of nexmarkQueries) {
         if (only !== undefined && only !== query.name) continue;
-        await compare({ query, statements, resultPath, duckdb, events, report });
+        // One query's events at a time, so that those of all are not in memory.
+        const memory = new MemoryEvents();
+        await compare({ query, statements, resultPath, duckdb, memory, events, report });
       }
     } finally {
       duckdb.close();
       rmSync(resultPath, { force: true });
     }
-  } finally {
-    if (dir === undefined) rmSync(directory, { recursive: true, force: true });
-  }
+  });
 }
 
 interface Comparison {
@@ -59,22 +82,31 @@ interface Comparison {
   readonly statements: string;
   readonly resultPath: string;
   readonly duckdb: DuckdbAnswers;
+  readonly memory: MemoryEvents;
   readonly events: number;
   readonly report: Report;
 }
 
 async function compare(comparison: Comparison): Promise<void> {
-  const { query, statements, resultPath, duckdb, events, report } = comparison;
+  const { query, statements, resultPath, duckdb, memory, events, report } = comparison;
   const { name, stream, reads, goal } = query;
   const file = `File('${resultPath}' AS "SINK".FILE_PATH, 'CSV' AS "SINK".OUTPUT_FORMAT)`;
-  const written = await runStream(`${statements}\n${stream} INTO ${file};`);
+  const checked = query.virtualClock === true ? { memory } : {};
+  const written = await runStream(`${statements}\n${stream} INTO ${file};`, checked);
   report.check(`${name}_rows`, await duckdb.differences(query, resultPath));
   const ours: Spent[] = [];
   const theirs: Spent[] = [];
+  const fromMemory: StreamRun[] = [];
   for (let round = 0; round < repetitions; round += 1) {
     ours.push(await runStream(`${statements}\n${stream} INTO Void();`));
     theirs.push(await duckdb.run(query));
+    fromMemory.push(await runStream(`${statements}\n${stream} INTO Void();`, { memory }));
   }
+  const differing = fromMemory.find(({ rowsOut }) => rowsOut !== written.rowsOut);
+  report.check(
+    `${name}_rows_from_memory`,
+    differing && `${differing.rowsOut} rows from memory, ${written.rowsOut} from the files`,
+  );
   const count = reads.reduce((sum, source) => sum + countOf(source, events), 0);
   const rate = (runs: readonly Spent[]): number =>
     count / 1_000 / Math.min(...runs.map(({ cpuMs }) => cpuMs));
@@ -90,6 +122,7 @@ async function compare(comparison: Comparison): Promise<void> {
       rows_out: written.rowsOut,
       ...(goal === undefined ? { million_per_cpu_s: rateOfOurs } : {}),
       cpu_ms: ours.map(({ cpuMs }) => cpuMs),
+      memory_million_per_cpu_s: rate(fromMemory),
       duckdb_million_per_cpu_s: rateOfTheirs,
       duckdb_cpu_ms: theirs.map(({ cpuMs }) => cpuMs),
       load: loadavg()[0],

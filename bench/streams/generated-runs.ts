@@ -5,11 +5,13 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Report } from "../report.ts";
-import { runStream } from "./stream-run.ts";
+import { openQuery, runStream } from "./stream-run.ts";
 
 const shortEvents = 10_000_000;
 const memoryRatioGoal = 1.1;
+const lastTenthGoal = 1.1;
 const slicesRatioGoal = 2;
+const lookMs = 20;
 const slicesEvents = 3_000_000;
 const repetitions = 3;
 
@@ -34,6 +36,8 @@ function hotItems(events: number): string {
 interface ProcessRun {
   readonly peakBytes: number;
   readonly cpuMs: number;
+  /** The CPU time that had passed when each tenth of the events was read. */
+  readonly tenthsCpuMs: readonly number[];
 }
 
 /** Runs q5 in a process of its own, whose peak of memory nothing else has a part in. */
@@ -59,6 +63,13 @@ export function benchMemory(events: number, report: Report): void {
       million_per_cpu_s: [shortEvents / short.cpuMs / 1_000, events / long.cpuMs / 1_000],
     },
   );
+  const tenths = long.tenthsCpuMs.map((cpuMs, i) => cpuMs - (long.tenthsCpuMs[i - 1] ?? 0));
+  const [second = Number.NaN, last = Number.NaN] = [tenths[1], tenths.at(-1)];
+  report.figure(
+    "q5_last_tenth",
+    { ratio: { value: last / second, atMost: lastTenthGoal } },
+    { events, tenths_cpu_ms: tenths },
+  );
 }
 
 export async function benchSlices(report: Report): Promise<void> {
@@ -81,7 +92,34 @@ export async function benchSlices(report: Report): Promise<void> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { cpuMs } = await runStream(hotItems(Number(process.argv[2])));
+  process.stdout.write(JSON.stringify(await runWatched(Number(process.argv[2]))));
+}
+
+async function runWatched(events: number): Promise<ProcessRun> {
+  const query = openQuery(hotItems(events));
+  await query.open();
+  const usage = process.cpuUsage();
+  const cpuMs = (): number => {
+    const { user, system } = process.cpuUsage(usage);
+    return (user + system) / 1_000;
+  };
+  const tenthsCpuMs: number[] = [];
+  let before = { rows: 0, cpuMs: 0 };
+  const look = async (): Promise<void> => {
+    const { sources } = await query.progress();
+    const now = { rows: sources.reduce((sum, { rows }) => sum + rows, 0), cpuMs: cpuMs() };
+    while (tenthsCpuMs.length < 10) {
+      const rows = (events / 10) * (tenthsCpuMs.length + 1);
+      if (now.rows < rows) break;
+      const share = (rows - before.rows) / (now.rows - before.rows);
+      tenthsCpuMs.push(before.cpuMs + share * (now.cpuMs - before.cpuMs));
+    }
+    before = now;
+  };
+  const timer = setInterval(() => void look(), lookMs);
+  await query.run();
+  clearInterval(timer);
+  await look();
   const peakBytes = process.resourceUsage().maxRSS * 1_024;
-  process.stdout.write(JSON.stringify({ peakBytes, cpuMs }));
+  return { peakBytes, cpuMs: cpuMs(), tenthsCpuMs };
 }

@@ -1,9 +1,10 @@
 /** Runs a continuous query in this process to its end, and says what it took. */
 import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
-import { defaultDialect } from "../../src/kinds/stream/language/core/index.ts";
+import { defaultDialect, type Plan } from "../../src/kinds/stream/language/core/index.ts";
 import { createLocalConnectors, LocalQuery } from "../../src/kinds/stream/run/index.ts";
 import { planFile } from "../../src/kinds/stream/run/local/plan-file.ts";
 import { type Spent, startStopwatch } from "../tables/lake-world.ts";
+import type { MemoryEvents } from "./memory-events.ts";
 
 export interface StreamRun extends Spent {
   readonly rowsIn: number;
@@ -11,10 +12,26 @@ export interface StreamRun extends Spent {
   readonly lateRows: number;
 }
 
+export interface StreamRunOptions {
+  /** Where the rows of files come from instead. */
+  readonly memory?: MemoryEvents;
+}
+
+/** The first moment of the virtual clock, and how far each batch in memory moves it. */
+export const virtualStartMs = 1_700_000_000_000;
+export const virtualStepMs = 800;
+
 /** `statements` end with one query. */
-export async function runStream(statements: string): Promise<StreamRun> {
+export async function runStream(
+  statements: string,
+  { memory }: StreamRunOptions = {},
+): Promise<StreamRun> {
+  const plan = planOf(statements);
+  if (memory !== undefined) {
+    for (const { op } of plan.nodes) if (op.kind === "source") memory.load(op);
+  }
   const stopwatch = startStopwatch();
-  const query = openQuery(statements);
+  const query = createQuery(plan, memory);
   await query.open();
   await query.run();
   const spent = stopwatch();
@@ -28,16 +45,29 @@ export async function runStream(statements: string): Promise<StreamRun> {
 }
 
 export function openQuery(statements: string): LocalQuery {
+  return createQuery(planOf(statements), undefined);
+}
+
+export function planOf(statements: string): Plan {
   const [planned] = planFile(statements, defaultDialect);
   if (planned === undefined) throw new Error("there is no query among the statements");
+  return planned.plan;
+}
+
+/** With events in memory, time of reading is virtual: it moves with each batch. */
+function createQuery(plan: Plan, memory: MemoryEvents | undefined): LocalQuery {
+  const local = createLocalConnectors({ sourceDir: "/", sinkDir: "/", print: () => undefined });
+  if (memory === undefined) {
+    return new LocalQuery({ plan, connectors: local, clock: realClock, checkpoints: undefined });
+  }
+  let wallMs = virtualStartMs;
+  const tick = (batch: number): void => {
+    wallMs = virtualStartMs + batch * virtualStepMs;
+  };
   return new LocalQuery({
-    plan: planned.plan,
-    connectors: createLocalConnectors({
-      sourceDir: "/",
-      sinkDir: "/",
-      print: () => undefined,
-    }),
-    clock: realClock,
+    plan,
+    connectors: { ...local, openSource: ({ op }) => Promise.resolve(memory.open(op, tick)) },
+    clock: { ...realClock, wallMs: () => wallMs },
     checkpoints: undefined,
   });
 }

@@ -28,6 +28,8 @@ export interface StreamProcess {
     run(run: PlacedRun): FragmentSetResult;
     /** Ends a query at once. */
     end(query: string): undefined;
+    /** The CPU time of all threads so far. */
+    cpuMs(none: undefined): number;
   };
   readonly notes: Record<never, never>;
 }
@@ -69,6 +71,10 @@ servePeer<StreamProcess, { readonly token: string }>(async ({ token }) => {
       end: async (query) => {
         await running.get(query)?.close();
         return undefined;
+      },
+      cpuMs: () => {
+        const { user, system } = process.cpuUsage();
+        return (user + system) / 1000;
       },
     },
     notes: {},

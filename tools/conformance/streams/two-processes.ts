@@ -23,6 +23,8 @@ export interface TwoProcesses {
     spreadOverAll: number;
     keyed: number;
   };
+  /** The CPU time of both processes so far. */
+  cpuMs(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -73,6 +75,10 @@ export async function startTwoProcesses(): Promise<TwoProcesses> {
   return {
     run,
     totals,
+    cpuMs: async () => {
+      const each = await Promise.all(peers.map((peer) => peer.ask("cpuMs", undefined)));
+      return each.reduce((sum, cpuMs) => sum + cpuMs, 0);
+    },
     stop: async () => {
       await Promise.all(peers.map((peer) => peer.stop()));
     },

@@ -38,6 +38,29 @@ test("[SU8] bytes are written in order, and who adds too many waits", async () =
   }
 });
 
+test("[SU8] few bytes are written without a flush, also those that came during a write", async () => {
+  const written: number[] = [];
+  let finish: (() => void) | undefined;
+  const outlet = new ByteOutlet({
+    write: (bytes) => {
+      written.push(...bytes);
+      return new Promise((resolve) => {
+        finish = resolve;
+      });
+    },
+  });
+  const until = async (count: number): Promise<void> => {
+    while (written.length < count) await new Promise(setImmediate);
+  };
+  void outlet.add(Uint8Array.of(1));
+  await until(1);
+  void outlet.add(Uint8Array.of(2));
+  void outlet.add(Uint8Array.of(3));
+  finish?.();
+  await until(3);
+  assert.deepEqual(written, [1, 2, 3]);
+});
+
 test("[SU8] a failed write fails what is added and flushed behind it", async () => {
   const outlet = new ByteOutlet({ write: () => Promise.reject(new Error("no room")) });
   void outlet.add(Uint8Array.of(1));

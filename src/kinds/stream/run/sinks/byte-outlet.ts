@@ -1,7 +1,11 @@
 /**
- * Collects bytes into blocks and writes them one after the other. Whoever adds bytes is told to
- * wait when more than two blocks wait. After a failed write everything fails with its error.
+ * Collects bytes into blocks and writes them one after the other. A block is written when it is
+ * full, or in the next turn of the event loop when nothing else is being written: so results that
+ * are few do not wait for more. Whoever adds bytes is told to wait when more than two blocks wait.
+ * After a failed write everything fails with its error.
  */
+import { giveWay } from "../../../../ground/kernel/node/give-way.ts";
+
 export interface ByteTarget {
   write(bytes: Uint8Array): Promise<void>;
 }
@@ -17,6 +21,8 @@ export class ByteOutlet {
   #writing: Promise<void> | undefined;
   #error: unknown;
   #addedBytes = 0;
+  /** Whether the next turn of the event loop looks for bytes to write. */
+  #willLook = false;
 
   constructor(target: ByteTarget) {
     this.#target = target;
@@ -39,7 +45,17 @@ export class ByteOutlet {
       from += count;
       if (this.#filled === this.#block.length) this.#seal();
     }
+    this.#writeSoon();
     return this.#waiting.length > waitingMax ? this.#drain() : undefined;
+  }
+
+  #writeSoon(): void {
+    if (this.#willLook || this.#filled === 0 || this.#writing !== undefined) return;
+    this.#willLook = true;
+    void giveWay().then(() => {
+      this.#willLook = false;
+      if (this.#writing === undefined && this.#error === undefined) this.#seal();
+    });
   }
 
   /** Resolves when everything that was added before is written. */
@@ -50,8 +66,12 @@ export class ByteOutlet {
 
   #seal(): void {
     if (this.#filled === 0) return;
-    this.#waiting.push(this.#block.subarray(0, this.#filled));
-    this.#block = new Uint8Array(blockBytes);
+    // A few bytes are copied, since a new block for each of them would cost more.
+    if (this.#filled * 4 < blockBytes) this.#waiting.push(this.#block.slice(0, this.#filled));
+    else {
+      this.#waiting.push(this.#block.subarray(0, this.#filled));
+      this.#block = new Uint8Array(blockBytes);
+    }
     this.#filled = 0;
     if (this.#writing === undefined) {
       this.#writing = this.#writeAll();
@@ -69,11 +89,12 @@ export class ByteOutlet {
       for (let block = this.#waiting.shift(); block !== undefined; block = this.#waiting.shift()) {
         await this.#target.write(block);
       }
+      this.#writing = undefined;
+      this.#writeSoon();
     } catch (thrown) {
       this.#error = thrown;
-      throw thrown;
-    } finally {
       this.#writing = undefined;
+      throw thrown;
     }
   }
 }
