@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { siblingModule } from "../src/ground/kernel/node/sibling-module.ts";
 import { ensureProgram } from "./build-program.js";
 import { readSources } from "./tidy/sources.ts";
 
@@ -23,8 +25,18 @@ function loadedWith(directory: string, file: string): string {
   return text;
 }
 
-test("a thread loads no package that it does not use, though it imports a room by its index", async () => {
-  const program = dirname(process.env.CAPSTAN_PROGRAM ?? (await ensureProgram()));
+process.env.CAPSTAN_PROGRAM ??= await ensureProgram();
+const program = dirname(process.env.CAPSTAN_PROGRAM);
+
+test("a thread of the sources is the built one, where the environment names the program", () => {
+  const engine = pathToFileURL(join(root, "src/data/duckdb/engine.ts")).href;
+  const built = pathToFileURL(join(program, "engine-process.mjs")).href;
+  assert.equal(siblingModule(engine, "./engine-process").href, built);
+  const ofTests = siblingModule(engine, "./testing/test-engine").href;
+  assert.equal(ofTests, new URL("./testing/test-engine.ts", engine).href);
+});
+
+test("a thread loads no package that it does not use, though it imports a room by its index", () => {
   const parts = { kysely: /\bvar Kysely = class/, protobuf: /\bfunction fileDesc\(/ };
   const whole = loadedWith(program, "execution-thread.mjs");
   assert.match(whole, parts.kysely); // It would be found: this thread has a store.
