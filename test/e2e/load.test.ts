@@ -138,7 +138,7 @@ async function prepareAcceptance(loadData: boolean): Promise<{ test_id: string; 
     template_id: "select-only",
     ...target(),
     load_data: loadData,
-    settings: ["workers=2", "connections=4", "warmup=3", "duration=120"],
+    settings: ["workers=2", "connections=4", "warmup=3", "duration=120", "think_time_ms=2"],
   });
 }
 
@@ -409,7 +409,7 @@ test("[LW20] [FF1] [LC5] a run that SIGTERM ends early has the rate that the tar
 });
 
 test("[AS3] [AS4] [AP43] the demo needs nothing; PROCESSING is shown before the end; a rerun is the same run again", async () => {
-  const settings = ["duration=2", "warmup=0", "connections=2"];
+  const settings = ["duration=2", "warmup=0", "connections=2", "think_time_ms=2"];
   const { test_id: id } = await post<{ test_id: string }>("/api/tests/from-template/demo", {
     settings,
   });

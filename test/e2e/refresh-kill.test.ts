@@ -5,5 +5,5 @@ import { runKillLoop } from "./kill-loop.ts";
 after(stopEverything);
 
 test("[TE2] processes killed at any moment lose no row and publish nothing twice", async (t) => {
-  t.diagnostic(await runKillLoop({ kills: 16 }));
+  t.diagnostic(await runKillLoop({ kills: 10 }));
 });
