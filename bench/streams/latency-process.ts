@@ -1,4 +1,4 @@
-/** A process that runs one query from a TCP source to a TCP sink: `INPUT_PORT OUTPUT_PORT SELECT`. */
+/** Runs one query from a TCP source to a TCP sink; arguments: `INPUT_PORT OUTPUT_PORT SELECT`. */
 import { openQuery } from "./stream-run.ts";
 
 const [input, output, select] = process.argv.slice(2);

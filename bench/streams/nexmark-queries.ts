@@ -159,7 +159,8 @@ export const nexmarkQueries: readonly NexmarkQuery[] = [
     stream: `SELECT bidder, num, start, end FROM (SELECT bidder, COUNT(*) AS num, start, end FROM bid
       GROUP BY bidder WINDOW TUMBLING(SIZE 10 SEC))`,
     batch: `SELECT bidder, count(*), slot * 10000, slot * 10000 + 10000 FROM (SELECT bidder,
-        (${virtualStartMs} + (row_number() OVER () - 1) // ${batchRowsMax} * ${virtualStepMs}) // 10000 AS slot
+        (${virtualStartMs} + (row_number() OVER () - 1)
+          // ${batchRowsMax} * ${virtualStepMs}) // 10000 AS slot
         FROM bid) GROUP BY bidder, slot`,
     result: "bidder BIGINT, num BIGINT, start BIGINT, end BIGINT",
     goal: undefined,
