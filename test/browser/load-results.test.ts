@@ -122,7 +122,7 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
 
   await page.getByLabel("Search runs").fill("before THE");
   await running.waitFor({ state: "detached" });
-  assert.match(page.url(), /q=before\+THE/);
+  await page.waitForURL(/q=before\+THE/);
   await page.getByLabel("Search runs").fill("no such run");
   await page.getByText("No run matches").waitFor();
   await page.getByText("Show all runs").click();
@@ -176,7 +176,7 @@ test("[WEB60] [WEB61] [WEB65] [WEB66] [WEB67] from nothing to two runs that are 
   await page.getByLabel(new RegExp(`Compare .*${first}`)).check();
   await page.getByRole("link", { name: "Compare 2 runs" }).click();
   await page.getByText("Comparison of 2 runs").waitFor();
-  assert.ok(page.url().endsWith(`ids=${first},${second}`), page.url());
+  await page.waitForURL(`**/load/compare?ids=${first},${second}`);
   const { comparisons } = await api<{
     comparisons: { verdict: string; metrics: { metric: string; after: number }[] }[];
   }>(`/api/tests/compare?ids=${first},${second}`);

@@ -121,7 +121,8 @@ test("[WEB12] a lost connection is said, data is marked stale, and the page resu
   api.requests.length = 0;
   api.down = false;
   await page.locator(".banner").waitFor({ state: "detached" });
-  assert.ok(api.requests.includes(`GET /api/v1/watch?table=workers&revision=${seen}`));
+  const resumed = `GET /api/v1/watch?table=workers&revision=${seen}`;
+  await eventually(async () => api.requests.includes(resumed), true);
   api.setWorker(fakeWorker(3));
   await page.getByRole("link", { name: "worker-3" }).waitFor();
   assert.deepEqual(withoutRefusals(scene.complaints), []);
@@ -147,7 +148,7 @@ test("[WEB23] where WebSockets are refused, eight tabs follow changes and run qu
   await eighth.keyboard.press("Control+Enter");
   await eighth.getByRole("cell", { name: "42", exact: true }).waitFor();
   await eventually(async () => api.streamCount, 0);
-  assert.equal(await eighth.locator(".banner").count(), 0);
+  await eventually(async () => await eighth.locator(".banner").count(), 0);
   assert.deepEqual(withoutRefusals(scene.complaints), []);
 });
 
@@ -171,7 +172,7 @@ test("[WEB13] a refused statement shows its message and hint; the next one clear
   await page.getByLabel("SQL statement").fill("SELECT 42 AS answer");
   await page.keyboard.press("Control+Enter");
   await page.getByRole("cell", { name: "42", exact: true }).waitFor();
-  assert.equal(await alert.count(), 0);
+  await eventually(async () => await alert.count(), 0);
 });
 
 test("[WEB13] rows show while they arrive, and cancelling closes the connection", async () => {
@@ -226,7 +227,7 @@ test("[WEB15] the drawer has facts and the changes seen, and is an address of it
   await spoken.getByText(/worker-2: Unreachable/).waitFor({ state: "attached" });
   await page.keyboard.press("Escape");
   await drawer.waitFor({ state: "detached" });
-  assert.equal(new URL(page.url()).pathname + new URL(page.url()).search, "/workers?sort=cpu");
+  await page.waitForURL("**/workers?sort=cpu");
 });
 
 test("[WEB16] filter and order are in the address", async () => {
@@ -278,12 +279,12 @@ test("[WEB18] dark follows the system, can be switched, and is remembered", asyn
   const scheme = async (): Promise<string | null> =>
     await page.locator("html").getAttribute("data-mantine-color-scheme");
   await page.getByText("Healthy").waitFor();
-  assert.equal(await scheme(), "dark");
+  await eventually(scheme, "dark");
   await page.keyboard.press("t");
   await page.locator('html[data-mantine-color-scheme="light"]').waitFor();
   await page.reload({ waitUntil: "commit" });
   await page.locator('html[data-mantine-color-scheme="light"]').waitFor();
-  assert.equal(await scheme(), "light");
+  await eventually(scheme, "light");
 });
 
 test("[WEB19] nothing is wider than the window, at any width", async () => {
@@ -314,7 +315,7 @@ test("[WEB20] a process without a control store still shows its workers", async 
     api.watchable = false;
   });
   await scene.page.getByRole("link", { name: "worker-1" }).waitFor();
-  assert.equal(await scene.page.locator(".banner").count(), 0);
+  await eventually(async () => await scene.page.locator(".banner").count(), 0);
 });
 
 test("[WEB21] an address that leads nowhere says so", async () => {

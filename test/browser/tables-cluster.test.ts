@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
 import { ensureDashboard } from "../../web/build.ts";
 import { launchBrowser } from "./browser.ts";
-import { openPage } from "./dashboard-page.ts";
+import { eventually, openPage } from "./dashboard-page.ts";
 import { type RealCluster, startCluster } from "./real-cluster.ts";
 
 let browser: Browser;
@@ -30,7 +30,7 @@ test("[WEB45, WEB44] on a real cluster: from nothing to a table that is kept fre
   await using opened = await openPage(browser, `${cluster.url}/tables`);
   const { page } = opened;
   await page.getByText("Keep a query's result fresh").waitFor();
-  assert.equal(await page.getByRole("button", { name: /^Copy: / }).count(), 3);
+  await eventually(async () => await page.getByRole("button", { name: /^Copy: / }).count(), 3);
   await page.getByRole("button", { name: "Run all three" }).click();
   const node = page.locator('.node[data-table="revenue"]');
   await node.and(page.locator('[data-condition="fresh"]')).waitFor();

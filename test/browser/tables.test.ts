@@ -89,15 +89,15 @@ test("[WEB41] the graph says each table's condition by sign, word and colour", a
   for (const condition of conditions) {
     const node = page.locator(`.node[data-table="${condition}"]`);
     await node.waitFor();
-    assert.equal(await node.getAttribute("data-condition"), condition);
-    assert.match((await node.textContent()) ?? "", new RegExp(condition, "i"));
-    assert.equal(await node.locator("svg").count(), 1);
+    await eventually(async () => await node.getAttribute("data-condition"), condition);
+    await node.filter({ hasText: new RegExp(condition, "i") }).waitFor();
+    await eventually(async () => await node.locator("svg").count(), 1);
   }
   const signs = await page
     .locator(".node svg")
     .evaluateAll((all) => all.map((svg) => (svg as { innerHTML: string }).innerHTML));
   assert.equal(new Set(signs).size, conditions.length + 1, "each has a sign of its own");
-  assert.equal(await page.locator(".edge").count(), 7);
+  await eventually(async () => await page.locator(".edge").count(), 7);
   assert.deepEqual(scene.complaints, []);
 });
 
