@@ -1,8 +1,8 @@
 /**
  * Compares Capstan's own implementations with existing libraries: CPU time of one thread, the best
  * of several rounds, and whether both results are equal. Libraries that are not dependencies are
- * looked for in `$CAPSTAN_PEERS` (`npm install re2js hyparquet` there); a missing one is reported
- * and skipped. `ratio` is the library's time divided by ours: above 1, ours is faster.
+ * looked for in `$CAPSTAN_PEERS` (`npm install re2js hyparquet apache-arrow` there); a missing one
+ * is reported and skipped. `ratio` is the library's time divided by ours: above 1, ours is faster.
  */
 
 import { createHash } from "node:crypto";
@@ -29,10 +29,16 @@ import {
 import { compileRegex } from "../src/data/regex/core/compile-regex.ts";
 import { md5Tail } from "../src/kinds/ask/metrics/core/ingest/scrape/md5.ts";
 import { WriteDecoder } from "../src/kinds/ask/metrics/core/ingest/wire/write-decoder.ts";
+import {
+  type Batch,
+  batchRowsMax,
+  decodeFrame,
+  encodeFrame,
+} from "../src/kinds/stream/engine/core/index.ts";
 import { findPeer } from "./find-peer.ts";
 import { type BenchOptions, checkPart, type Report } from "./report.ts";
 
-const parts = { regex, parquet, remote_write: remoteWrite, md5 };
+const parts = { regex, parquet, remote_write: remoteWrite, md5, exchange };
 
 export async function benchLibraries(options: BenchOptions, report: Report): Promise<void> {
   checkPart(options, Object.keys(parts));
@@ -239,4 +245,84 @@ async function md5(report: Report): Promise<void> {
   const sum = (hash: (text: string) => bigint) => (): bigint =>
     texts.reduce((total, text) => total ^ hash(text), 0n);
   await compare(report, "md5", texts.length, sum(md5Tail), sum(tail));
+}
+
+interface Arrow {
+  readonly Uint64: new () => object;
+  readonly Utf8: new () => object;
+  readonly Table: new (vectors: object) => ArrowTable;
+  makeData(options: object): object;
+  makeVector(data: object): object;
+  tableToIPC(table: ArrowTable, format: "stream"): Uint8Array;
+  tableFromIPC(bytes: Uint8Array): ArrowTable;
+}
+
+interface ArrowTable {
+  readonly batches: readonly {
+    readonly data: { readonly children: readonly { readonly values: ArrayLike<unknown> }[] };
+  }[];
+}
+
+/** A bid of Nexmark: four numbers and a text, encoded and decoded. Per row. */
+async function exchange(report: Report): Promise<void> {
+  const library = peerOf<Arrow>("apache-arrow", report);
+  if (library === undefined) return;
+  const rows = Array.from({ length: batchRowsMax }, (_, row) => row);
+  const numbers = [1, 7, 31, 97].map((step) =>
+    BigUint64Array.from(rows, (row) => BigInt(row * step)),
+  );
+  const texts = rows.map((row) => new TextEncoder().encode(`channel-${row % 100}`));
+  const offsets = new Int32Array(batchRowsMax + 1);
+  for (const [row, text] of texts.entries()) offsets[row + 1] = (offsets[row] ?? 0) + text.length;
+  const bytes = new Uint8Array(texts.flatMap((text) => [...text]));
+  const batch: Batch = {
+    rowCount: batchRowsMax,
+    columns: [
+      ...numbers.map((values) => ({
+        kind: "fixed" as const,
+        type: "UINT64" as const,
+        values,
+        validity: undefined,
+      })),
+      { kind: "text", type: "VARSIZED", offsets, bytes, validity: undefined },
+    ],
+    selection: undefined,
+  };
+  const types = batch.columns.map(({ type }) => type);
+  const repetitions = 200;
+  const ours = (): unknown => {
+    let last: unknown;
+    for (let round = 0; round < repetitions; round += 1) {
+      const frame = decodeFrame(encodeFrame({ kind: "rows", batch }), types);
+      if (frame.kind !== "rows") throw new Error("a batch arrives as rows");
+      const column = frame.batch.columns[3];
+      last = column?.kind === "fixed" ? column.values[batchRowsMax - 1] : undefined;
+    }
+    return last;
+  };
+  const theirs = (): unknown => {
+    let last: unknown;
+    for (let round = 0; round < repetitions; round += 1) {
+      const sent = library.tableToIPC(arrowTable(library, numbers, offsets, bytes), "stream");
+      const [received] = library.tableFromIPC(sent).batches;
+      last = received?.data.children[3]?.values[batchRowsMax - 1];
+    }
+    return last;
+  };
+  await compare(report, "exchange_row", batchRowsMax * repetitions, ours, theirs);
+}
+
+function arrowTable(
+  library: Arrow,
+  numbers: readonly BigUint64Array[],
+  valueOffsets: Int32Array,
+  data: Uint8Array,
+): ArrowTable {
+  const { Uint64, Utf8, Table, makeData, makeVector } = library;
+  const vectors = numbers.map((values, index) => [
+    `n${index}`,
+    makeVector(makeData({ type: new Uint64(), data: values, length: values.length })),
+  ]);
+  const text = makeData({ type: new Utf8(), length: batchRowsMax, valueOffsets, data });
+  return new Table({ ...Object.fromEntries(vectors), text: makeVector(text) });
 }
