@@ -1,6 +1,8 @@
 /** The lake: tables as Parquet files with a DuckLake catalog, and SQL over them. */
 
 export type { ColumnsOfRows } from "./append/column-file.ts";
+export { findOrCreateTable } from "./append/find-table.ts";
+export { GroupFile } from "./append/group-file.ts";
 export { LakeAppender } from "./append/lake-appender.ts";
 export { checkLakeFiles, type LakeReport } from "./check/check-lake-files.ts";
 export { visibleColumns } from "./core/hidden-columns.ts";
@@ -12,6 +14,7 @@ export type {
   DeleteFile,
   FileId,
   LakeCatalog,
+  LakeColumn,
   LakeRows,
   LakeTable,
   NewColumn,
@@ -24,6 +27,13 @@ export type {
   TableVersion,
 } from "./core/index.ts";
 export { isLakePath } from "./core/lake-paths.ts";
+export {
+  type AddedRows,
+  addedRowsSql,
+  type RowIds,
+  rowIdsOf,
+  rowsOfVersion,
+} from "./duckdb/feed-sql.ts";
 export { LakeWriter } from "./duckdb/lake-writer.ts";
 export { withFiles } from "./duckdb/local-files.ts";
 export { roughChangeSql, tableSql } from "./duckdb/relation-sql.ts";

@@ -15,10 +15,10 @@ import type {
   NewDataFile,
   ObjectStore,
   PutFile,
-  SnapshotId,
 } from "../core/index.ts";
 import { inStaging, withStaging } from "../duckdb/staging.ts";
 import { type ColumnsOfRows, encodeColumnFile } from "./column-file.ts";
+import { type FoundTable, findOrCreateTable } from "./find-table.ts";
 
 export interface LakeAppenderOptions {
   readonly files?: Files;
@@ -32,12 +32,6 @@ export interface LakeAppenderOptions {
   readonly clock: Clock;
 }
 
-interface Found {
-  readonly table: LakeTable;
-  readonly snapshot: SnapshotId;
-}
-
-const schema = "main";
 const pause = { minMs: 100, maxMs: 5_000 };
 
 export class LakeAppender {
@@ -49,7 +43,7 @@ export class LakeAppender {
 
   /** Rejects on a permanent error, or with the last error once `signal` has aborted. */
   async append(rows: ColumnsOfRows, token: string, signal: AbortSignal): Promise<void> {
-    let written: { readonly found: Found; readonly file: NewDataFile } | undefined;
+    let written: { readonly found: FoundTable; readonly file: NewDataFile } | undefined;
     const { clock, prng } = this.#options;
     let isUnknown = false;
     for (let failures = 1; ; failures += 1) {
@@ -76,35 +70,10 @@ export class LakeAppender {
     }
   }
 
-  /** Finds or creates the table. Of concurrent creators one wins, and the others find it. */
-  async #find(): Promise<Found> {
-    const { catalog, table, author, prng } = this.#options;
-    for (;;) {
-      const { snapshot } = await catalog.current();
-      const tables = await catalog.tables(snapshot);
-      const found = tables.find((each) => each.schema === schema && each.name === table.name);
-      if (found !== undefined) return { table: this.#checked(found), snapshot };
-      try {
-        await catalog.commit({
-          readSnapshot: snapshot,
-          token: randomText(prng, 24),
-          changes: [
-            {
-              kind: "createTable",
-              schema,
-              name: table.name,
-              columns: table.columns,
-              files: [],
-              orReplace: false,
-            },
-          ],
-          author,
-          message: `make table ${table.name}`,
-        });
-      } catch (thrown) {
-        if (!(thrown instanceof OperatingError) || thrown.code !== "already_exists") throw thrown;
-      }
-    }
+  async #find(): Promise<FoundTable> {
+    const { table, author } = this.#options;
+    const found = await findOrCreateTable(this.#options, table, author);
+    return { ...found, table: this.#checked(found.table) };
   }
 
   #checked(found: LakeTable): LakeTable {
@@ -145,7 +114,7 @@ export class LakeAppender {
     };
   }
 
-  async #commit({ table, snapshot }: Found, file: NewDataFile, token: string): Promise<void> {
+  async #commit({ table, snapshot }: FoundTable, file: NewDataFile, token: string): Promise<void> {
     const { catalog, author } = this.#options;
     await catalog.commit({
       readSnapshot: snapshot,

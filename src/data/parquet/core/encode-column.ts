@@ -3,7 +3,7 @@
  * helps, and what the footer says about it. Where it lies in a file is decided later, so a column
  * that is the same in many files is encoded once.
  */
-import { assert, unreachable } from "../../../ground/kernel/errors.ts";
+import { AssertionError, assert, unreachable } from "../../../ground/kernel/errors.ts";
 import { ByteSink } from "./byte-sink.ts";
 import { CodedTexts } from "./coded-texts.ts";
 import { encodeDelta, fitsDelta } from "./delta.ts";
@@ -13,6 +13,7 @@ import { PackedBytes } from "./packed-bytes.ts";
 import {
   noStatistics,
   type PageStatistics,
+  plainStatistics,
   statisticsOf,
   textStatistics,
 } from "./page-statistics.ts";
@@ -31,6 +32,7 @@ import {
   encodeSplit,
   encodeTexts,
 } from "./plain.ts";
+import { PlainColumn } from "./plain-column.ts";
 import { writeStruct } from "./thrift.ts";
 
 export interface ColumnWriting {
@@ -44,7 +46,7 @@ export interface ColumnWriting {
 
 /** The values of a column: also texts that are not made one by one. */
 export type WrittenValues = ColumnValues | CodedTexts | NumberedTexts;
-type EncodableValues = WrittenValues | PackedBytes;
+type EncodableValues = WrittenValues | PackedBytes | PlainColumn;
 /** A column of a row group: its values, or what they were encoded to before. */
 export type GivenColumn = EncodableValues | EncodedColumn;
 
@@ -138,6 +140,7 @@ function statisticsFor(
   values: EncodableValues,
   page: EncodedPage,
 ): PageStatistics {
+  if (values instanceof PlainColumn) return plainStatistics(spec, values);
   const isText = spec.type === "text" || spec.type === "bytes";
   return isText
     ? textStatistics(page.texts ?? page.bytes)
@@ -193,7 +196,10 @@ function encodePage(
     encoding: "plain",
     bytes,
   });
+  if (values instanceof PlainColumn) return encodePlainColumn(spec, values);
   switch (spec.type) {
+    case "float":
+      throw new AssertionError(`${spec.name} is given as a plain column`);
     case "int32":
       assert(values instanceof Int32Array, `${spec.name} is an Int32Array`);
       return encodeDeltas(spec, values) ?? plain(encodeNumbers(values));
@@ -241,20 +247,34 @@ function encodeNumbered(
   return { encoding: "prefix", bytes: values.encode(runtime), texts: values.bounds(runtime) };
 }
 
-/** Definition levels first: one bit per value, as one run after its length. */
 function encodeNullable(values: readonly (string | null)[], runtime: ParquetRuntime): EncodedPage {
   const present = values.filter((value) => value !== null);
   const texts = encodeTexts(present, runtime);
   const bits = encodeBooleans(Uint8Array.from(values, (value) => (value === null ? 0 : 1)));
+  const nullCount = values.length - present.length;
+  return { encoding: "plain", bytes: withLevels(bits, texts), texts, nullCount };
+}
+
+function encodePlainColumn(spec: ColumnSpec, column: PlainColumn): EncodedPage {
+  const { bytes, present, nullCount, length } = column;
+  if (spec.nullable !== true) {
+    assert(nullCount === 0, `${spec.name} has no NULLs`);
+    return { encoding: "plain", bytes };
+  }
+  const bits = present ?? new Uint8Array((length + 7) >> 3).fill(0xff);
+  return { encoding: "plain", bytes: withLevels(bits, bytes), nullCount };
+}
+
+/** Definition levels first: one bit per value, as one run after its length. */
+function withLevels(bits: Uint8Array, values: Uint8Array): Uint8Array {
   const run = new ByteSink(bits.length + 8);
   run.varint(bits.length * 2 + 1);
   run.bytes(bits);
-  const sink = new ByteSink(run.length + texts.length + 4);
+  const sink = new ByteSink(run.length + values.length + 4);
   sink.uint32(run.length);
   sink.bytes(run.view());
-  sink.bytes(texts);
-  const nullCount = values.length - present.length;
-  return { encoding: "plain", bytes: sink.view(), texts, nullCount };
+  if (values.length > 0) sink.bytes(values);
+  return sink.view();
 }
 
 /** Whether split bytes compress better, judged by a part of the page. */

@@ -18,6 +18,14 @@ export {
 } from "./parquet-types.ts";
 export type { TextColumn } from "./plain.ts";
 export {
+  boundsOfBoth,
+  type ColumnBounds,
+  PlainColumn,
+  plainBooleans,
+  plainNumbers,
+  plainTexts,
+} from "./plain-column.ts";
+export {
   ChunkReader,
   chunkBytes,
   columnIndex,

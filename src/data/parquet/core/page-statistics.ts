@@ -1,5 +1,6 @@
 /** The least and greatest value of a page, as numbers for our reader and in Parquet's bytes. */
 import type { ColumnSpec, ColumnStatistics, ColumnValues } from "./parquet-types.ts";
+import { compareBytes, type PlainColumn } from "./plain-column.ts";
 
 export interface PageStatistics extends ColumnStatistics {
   readonly minBytes: Uint8Array | undefined;
@@ -48,6 +49,28 @@ function numberStatistics(
   return { min, max, minBytes: numberBytes(spec, min), maxBytes: numberBytes(spec, max) };
 }
 
+/** Statistics of a column whose bounds are known. */
+export function plainStatistics(spec: ColumnSpec, { bounds, hasNan }: PlainColumn): PageStatistics {
+  if (bounds === undefined || hasNan === true) return noStatistics;
+  const { min, max } = bounds;
+  if (min instanceof Uint8Array && max instanceof Uint8Array) {
+    const isLong = min.length > textBytesMax || max.length > textBytesMax;
+    return isLong ? noStatistics : { ...noStatistics, minBytes: min, maxBytes: max };
+  }
+  if (typeof min === "bigint" || typeof max === "bigint") {
+    const bytes = (value: unknown): Uint8Array =>
+      new Uint8Array(BigInt64Array.of(BigInt.asIntN(64, value as bigint)).buffer);
+    return { ...noStatistics, minBytes: bytes(min), maxBytes: bytes(max) };
+  }
+  if (!Number.isFinite(min) || !Number.isFinite(max)) return noStatistics;
+  const [least, greatest] = [min as number, max as number];
+  return {
+    ...noStatistics,
+    minBytes: numberBytes(spec, least === 0 && hasNan === false ? -0 : least),
+    maxBytes: numberBytes(spec, greatest === 0 ? 0 : greatest),
+  };
+}
+
 function bigintStatistics(values: BigInt64Array): PageStatistics {
   let min = values[0] as bigint;
   let max = min;
@@ -65,6 +88,8 @@ function numberBytes(spec: ColumnSpec, value: number): Uint8Array {
       return Uint8Array.of(value === 0 ? 0 : 1);
     case "int32":
       return new Uint8Array(Int32Array.of(value).buffer);
+    case "float":
+      return new Uint8Array(Float32Array.of(value).buffer);
     case "double":
       return new Uint8Array(Float64Array.of(value).buffer);
     default:
@@ -86,13 +111,4 @@ export function textStatistics(encoded: Uint8Array): PageStatistics {
     at += 4 + length;
   }
   return { ...noStatistics, minBytes: min, maxBytes: max };
-}
-
-function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  const shared = Math.min(a.length, b.length);
-  for (let index = 0; index < shared; index += 1) {
-    const order = (a[index] as number) - (b[index] as number);
-    if (order !== 0) return order;
-  }
-  return a.length - b.length;
 }

@@ -1,10 +1,18 @@
 /**
  * The types of a file, and the codec's port to its runtime. Schemas are flat. Values are REQUIRED,
- * except in nullable texts, which are only written. A column has one data page per row group.
+ * except in nullable columns, which are only written. A column has one data page per row group.
  */
 
-/** `int64` holds integers within the safe range, `bigint64` any. */
-export type ColumnType = "int32" | "int64" | "bigint64" | "double" | "boolean" | "text" | "bytes";
+/** `int64` holds integers within the safe range, `bigint64` any; `float` is only written. */
+export type ColumnType =
+  | "int32"
+  | "int64"
+  | "bigint64"
+  | "float"
+  | "double"
+  | "boolean"
+  | "text"
+  | "bytes";
 
 /** `dictionary` and `prefix` are only written. */
 export type Encoding = "plain" | "delta" | "split" | "dictionary" | "prefix";
@@ -22,8 +30,10 @@ export interface ColumnSpec {
   readonly codec?: "none" | "zstd";
   /** The id for readers that find columns by number. */
   readonly fieldId?: number;
-  /** Only for texts, and only written: values may be `null`. */
+  /** Only for texts and `PlainColumn`, and only written: values may be NULL. */
   readonly nullable?: true;
+  /** Of an integer that is not signed or has fewer bits than its type: only written. */
+  readonly integer?: { readonly bits: 8 | 16 | 32 | 64; readonly isSigned: boolean };
 }
 
 /** Values of one column. Booleans are bytes 0 and 1. */

@@ -13,6 +13,7 @@ import {
 import {
   codecs,
   encodings,
+  integerConverted,
   magic,
   optional,
   physicalTypes,
@@ -162,13 +163,14 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 
 function writeSchemaElement(
   element: StructWriter,
-  { type, name, fieldId, nullable }: ColumnSpec,
+  { type, name, fieldId, nullable, integer }: ColumnSpec,
 ): void {
   element
     .i32(1, physicalTypes[type])
     .i32(3, nullable ? optional : required)
     .text(4, name);
   if (type === "text") element.i32(6, utf8Converted);
+  if (integer !== undefined) element.i32(6, integerConverted(integer.bits, integer.isSigned));
   if (fieldId !== undefined) element.i32(9, fieldId);
   if (type === "text") element.struct(10, (logical) => logical.struct(1, () => undefined));
 }
