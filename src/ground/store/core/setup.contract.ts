@@ -6,6 +6,7 @@ import { lakeTableColumns } from "../../../data/lake/core/tables.ts";
 import { metricTableColumns } from "../../../kinds/ask/metrics/core/tables.ts";
 import { loadTableColumns } from "../../../kinds/load/core/tables.ts";
 import { refreshTableColumns } from "../../../kinds/refresh/core/tables.ts";
+import { streamTableColumns } from "../../../kinds/stream/run/core/tables.ts";
 import { readSchemaVersion } from "../setup/open-store.ts";
 import { storeTables } from "../setup/store-tables.ts";
 import { makeSchemaDir, todaysVersion } from "../testing/schema-dirs.ts";
@@ -19,6 +20,7 @@ const tableColumns = {
   ...loadTableColumns,
   ...metricTableColumns,
   ...refreshTableColumns,
+  ...streamTableColumns,
 };
 
 export function testSetup(fixture: StoreFixture): void {

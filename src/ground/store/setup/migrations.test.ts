@@ -21,6 +21,10 @@ const landed: readonly [name: string, digest: string][] = [
   ["011-lake-identity.sql", "f29a4f347389c7cb321d6a17c80ddaf83b5f31ff4c89a6cf0d556269836b4973"],
   ["012-load-verdict.sql", "7e133eb7934e4af002db7c4b230119629b9de7a99f619b0fe92cff5ff01af111"],
   ["013-run-value-pools.sql", "c026ce1d5ebdb3ef79aea6c18555b44657765b3e8f3590175642f1a5f5489cbe"],
+  [
+    "014-stream-checkpoints.sql",
+    "b14940810b436aa4d74ebe6d1056e7519be33984b11dfb46ee553463de6eadc5",
+  ],
 ];
 
 test("[ST56] schema files that have landed are as they were", () => {

@@ -64,5 +64,6 @@ export type {
   RecordParserContext,
   RecordWriter,
 } from "./records.ts";
-export type { ColumnView } from "./tables/column-view.ts";
+export { allRows, type ColumnView, viewOf } from "./tables/column-view.ts";
 export { type HashRows, keyGroupCount } from "./tables/hash-rows.ts";
+export { RowStore } from "./tables/row-store.ts";

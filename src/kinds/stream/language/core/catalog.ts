@@ -35,9 +35,14 @@ export interface ViewDefinition {
   readonly query: AstQuery;
 }
 
+/** A table of the lake as streams see it: every column has a type of the dialect. */
 export interface LakeTable {
   readonly name: string;
   readonly schema: Schema;
+  /** Columns that no sink can write, with their types in the lake. */
+  readonly unwritable?: ReadonlyMap<string, string>;
+  /** Columns that rows of a sink cannot leave out, besides those that are NOT NULL. */
+  readonly required?: ReadonlySet<string>;
 }
 
 /** Names compare case-insensitively. `undefined` means that there is none. */
@@ -46,6 +51,8 @@ export interface Catalog {
   physicalSources(logical: string): readonly PhysicalSource[];
   sink(name: string): SinkDefinition | undefined;
   view(name: string): ViewDefinition | undefined;
+  /** Whether there is a lake at all. */
+  readonly hasLake: boolean;
   table(name: string): LakeTable | undefined;
   /** All names of a kind, for suggestions. */
   names(kind: "source" | "sink" | "table"): readonly string[];

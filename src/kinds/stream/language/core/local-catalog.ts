@@ -35,9 +35,13 @@ export class LocalCatalog implements Catalog {
   readonly #workers = new Set<string>();
   #lastId = 0;
 
-  constructor(dialect: DialectSettings, tables: readonly LakeTable[] = []) {
+  readonly hasLake: boolean;
+
+  /** `tables` are those of the lake; absent where there is none. */
+  constructor(dialect: DialectSettings, tables?: readonly LakeTable[]) {
+    this.hasLake = tables !== undefined;
     this.#dialect = dialect;
-    for (const table of tables) this.#tables.set(table.name.toUpperCase(), table);
+    for (const table of tables ?? []) this.#tables.set(table.name.toUpperCase(), table);
   }
 
   logicalSource(name: string): LogicalSource | undefined {

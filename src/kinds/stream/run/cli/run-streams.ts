@@ -6,13 +6,20 @@ import { realFiles } from "../../../../ground/kernel/node/real-files.ts";
 import { MemoryBudget, machine } from "../../../../ground/process/index.ts";
 import { defaultDialect, type Plan, translateDialectError } from "../../language/core/index.ts";
 import type { QueryProgress } from "../core/progress.ts";
+import { needsLake, usesLake } from "../core/uses-lake.ts";
 import { StreamPool } from "../host/stream-pool.ts";
+import {
+  type OpenedStreamLake,
+  openStreamLake,
+  type StreamLakeOptions,
+} from "../lake/open-stream-lake.ts";
+import { checkpointPlace } from "../local/checkpoint-place.ts";
 import { createLocalConnectors, type LocalPlaces } from "../local/local-connectors.ts";
 import { LocalQuery } from "../local/local-query.ts";
 import { planFile } from "../local/plan-file.ts";
 import { readStatements } from "./read-statements.ts";
 
-export interface StreamRunOptions {
+export interface StreamRunOptions extends StreamLakeOptions {
   readonly checkpoint?: string;
   readonly parallelism?: number;
   readonly json?: boolean;
@@ -37,7 +44,10 @@ export async function runStreams(
   const running: RunningQuery[] = [];
   const startMs = clock.nowMs();
   let pool: StreamPool | undefined;
+  let opened: OpenedStreamLake | undefined;
   try {
+    if (usesLake(text)) opened = await openStreamLake(options, clock);
+    const lake = opened?.lake;
     const folder = file === "-" ? process.cwd() : dirname(resolve(file));
     const places = {
       sourceDir: folder,
@@ -45,25 +55,27 @@ export async function runStreams(
       print: (_sink: string, rows: string) => written(rows),
       tell: (text: string) => terminal.err(`${text}\n`),
     };
-    const connectors = createLocalConnectors(places);
+    const connectors = createLocalConnectors(lake === undefined ? places : { ...places, lake });
+    const tables = await opened?.tables();
     const explained = (answer: string): void => terminal.out(`${answer}\n`);
-    const planned = planFile(text, defaultDialect, { explained }).map(({ name, plan }) => ({
+    const planned = planFile(text, defaultDialect, { explained, tables }).map(({ name, plan }) => ({
       name,
       plan: withParallelism(plan, options.parallelism),
     }));
     const most = Math.max(0, ...planned.map(({ plan }) => plan.settings.parallelism));
     if (most > 1) pool = openPool(most, places, clock);
     for (const { name, plan } of planned) {
-      const directory = options.checkpoint;
+      const root = options.checkpoint;
+      const directory = root === undefined ? undefined : join(root, name);
+      const place = { name, plan, directory, files: realFiles, lake };
+      // The lake is this thread's, so a query that uses it runs here.
+      const isPooled = plan.settings.parallelism > 1 && !needsLake(plan);
       const query = new LocalQuery({
         plan,
         connectors,
         clock,
-        ...(pool !== undefined && plan.settings.parallelism > 1 && { host: { host: pool, name } }),
-        checkpoints:
-          directory === undefined
-            ? undefined
-            : { directory: join(directory, name), files: realFiles },
+        ...(pool !== undefined && isPooled && { host: { host: pool, name } }),
+        ...(await checkpointPlace(place)),
       });
       running.push({ name, query });
       await query.open();
@@ -88,6 +100,8 @@ export async function runStreams(
     await Promise.allSettled(running.map(({ query }) => query.close()));
     await pool?.close();
     throw translateDialectError(thrown);
+  } finally {
+    await opened?.close();
   }
   await report(running, clock.nowMs() - startMs, options);
   await pool?.close();
@@ -107,7 +121,7 @@ function withParallelism(plan: Plan, parallelism: number | undefined): Plan {
 /** Threads for queries whose stages have several instances, at most one for each core. */
 function openPool(
   instances: number,
-  { sourceDir, sinkDir, print, tell }: Required<LocalPlaces>,
+  { sourceDir, sinkDir, print, tell }: Required<Omit<LocalPlaces, "lake">>,
   clock: Clock,
 ): StreamPool {
   const budget = new MemoryBudget(Number.MAX_SAFE_INTEGER);

@@ -1,7 +1,14 @@
 /** Commands of streams: run a file of statements here, or only check it. */
 import "../../language/index.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { example, exitCodes, type RunAction } from "../../../../ground/command/index.ts";
+import {
+  dataDir,
+  example,
+  exitCodes,
+  lake,
+  type RunAction,
+  withStore,
+} from "../../../../ground/command/index.ts";
 
 function parseParallelism(text: string): number {
   const count = Number(text);
@@ -15,11 +22,10 @@ export function addStreamCommands(program: Command, run: RunAction): void {
     .summary("continuous queries")
     .description("Continuous SQL queries from sources to sinks.");
 
-  stream
-    .command("run")
-    .summary("run the queries of a file in this process")
+  const runFile = stream.command("run").summary("run the queries of a file in this process");
+  lake(withStore(dataDir(runFile)))
     .description(
-      "Runs every SELECT … INTO of a file until its sources end, without a running Capstan. Rows of a Print sink are written to standard output, everything else to standard error. Ctrl-C reads no more and lets what was read reach the sinks; a second one ends at once.",
+      "Runs every SELECT … INTO of a file until its sources end, without a running Capstan. Tables of a lake are those of the data directory, which a running Capstan may use meanwhile. Rows of a Print sink are written to standard output, everything else to standard error. Ctrl-C reads no more and lets what was read reach the sinks; a second one ends at once.",
     )
     .argument("<file>", "a file with statements; - is standard input")
     .option("--checkpoint <dir>", "keep checkpoints there, and go on from the last one")
@@ -46,16 +52,20 @@ export function addStreamCommands(program: Command, run: RunAction): void {
       });
     });
 
-  stream
+  const checkFile = stream
     .command("check")
-    .summary("bind the statements of a file and explain its queries")
+    .summary("bind the statements of a file and explain its queries");
+  lake(withStore(dataDir(checkFile)))
     .argument("<file>", "a file with statements; - is standard input")
     .option("--json", "print the plans as JSON")
     .addHelpText("after", example("capstan stream check bids.sql"))
     .action(async (file: string, options) => {
       await run.ask(async () => {
-        const { checkStreams } = await import("./check-streams.ts");
-        await checkStreams(file, options);
+        const [{ checkStreams }, { realClock }] = await Promise.all([
+          import("./check-streams.ts"),
+          import("../../../../ground/kernel/node/real-clock.ts"),
+        ]);
+        await checkStreams(file, options, realClock);
       });
     });
 }

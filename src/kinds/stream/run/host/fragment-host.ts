@@ -21,7 +21,7 @@ import {
 import type { PlanNode, Schema, SinkOp } from "../../language/core/index.ts";
 import type { Prepared } from "../core/checkpoint-record.ts";
 import type { SinkWriter } from "../core/connector.ts";
-import type { Connectors } from "../core/connectors.ts";
+import type { Connectors, OpenedTable } from "../core/connectors.ts";
 import type { InEdge, OutEdge } from "../core/edge.ts";
 import type { FragmentProgress } from "../core/progress.ts";
 import type { EncodedFragment, EndedFragment, FragmentSpec } from "../core/stream-host.ts";
@@ -65,6 +65,8 @@ export class FragmentHost {
   readonly #malformed: MalformedRecords;
   readonly #sinks = new Map<number, SinkWriter>();
   readonly #sources = new Map<number, SourcePump>();
+  /** Of lookup joins. */
+  readonly #tables = new Map<number, OpenedTable>();
   readonly #receivers: ReceiverPump[] = [];
   readonly #senders: ReturnType<typeof createSender>[] = [];
   readonly #outEdges: OutEdge[] = [];
@@ -74,6 +76,8 @@ export class FragmentHost {
   #fragment: Fragment | undefined;
   #isClosed = false;
   #failure: { readonly thrown: unknown } | undefined;
+  /** Resolves when the last checkpoint is acknowledged. */
+  #taking: Promise<void> | undefined;
   /** Waits of sinks and edges that have no room. */
   #rooms: Promise<void>[] = [];
 
@@ -93,11 +97,13 @@ export class FragmentHost {
     const { nodes, settings, restored } = spec;
     try {
       for (const node of nodes.filter(isSink)) await this.#openSink(node);
+      for (const node of nodes) await this.#openTable(node);
       const fragment = new Fragment({
         nodes,
         settings,
         edges: this.#edges(),
         memory,
+        lookupTable: (node) => this.#tables.get(node)?.table,
         createOperator,
       });
       this.#fragment = fragment;
@@ -125,6 +131,8 @@ export class FragmentHost {
       }
       for (const sink of this.#sinks.values()) await sink.end();
       for (const edge of this.#outEdges) await edge.flush();
+      // What a sink prepared for a checkpoint under way is in no later state: it is told first.
+      await this.#taking;
       const state = this.#encode(undefined);
       const prepared = await this.#flushSinks();
       const progress = this.progress();
@@ -159,6 +167,7 @@ export class FragmentHost {
     await Promise.allSettled([
       ...[...this.#sources.values()].map((source) => source.close()),
       ...[...this.#sinks.values()].map((sink) => sink.close()),
+      ...[...this.#tables.values()].map((table) => table.close()),
     ]);
     this.#options.release();
   }
@@ -227,6 +236,19 @@ export class FragmentHost {
     this.#sinks.set(id, await connectors.openSink({ op, schema, from }));
   }
 
+  async #openTable(node: PlanNode): Promise<void> {
+    if (node.op.kind !== "lookupJoin") return;
+    const { connectors, memory: query } = this.#options;
+    const memory = query.accountOf({
+      stateBytes: 0,
+      description: `the table ${node.op.table}`,
+    });
+    const opened = await connectors.openTable?.({ op: node.op, memory });
+    if (opened === undefined) return; // The operator says that there is no lake.
+    this.#tables.set(node.id, opened);
+    opened.ended.catch((thrown: unknown) => this.#fail(thrown));
+  }
+
   async #openSource(node: SourceNode, fragment: Fragment): Promise<void> {
     const { spec, connectors, clock } = this.#options;
     const { settings } = spec;
@@ -287,7 +309,7 @@ export class FragmentHost {
   #take(checkpoint: number): void {
     const state = this.#encode(checkpoint);
     for (const sender of this.#senders) sender.tell({ kind: "barrier", checkpoint });
-    this.#flushSinks().then(
+    this.#taking = this.#flushSinks().then(
       (prepared) => {
         if (!this.#isClosed) this.#options.acknowledged(checkpoint, { ...state, prepared });
       },

@@ -11,13 +11,17 @@ import {
 import { DialectError, type Settings } from "../../language/core/index.ts";
 import type { SinkWriter, SourceReader } from "../core/connector.ts";
 import type { Connectors, OpenSink, OpenSource } from "../core/connectors.ts";
+import { openLookupTable } from "../lake/lookup-table.ts";
+import type { StreamLake } from "../lake/stream-lake.ts";
 import { openChecksumWriter } from "../sinks/checksum-writer.ts";
 import { openFileWriter } from "../sinks/file-writer.ts";
+import { openLakeWriter } from "../sinks/lake-writer.ts";
 import { openPrintWriter, openVoidWriter } from "../sinks/simple-writers.ts";
 import { openTcpWriter } from "../sinks/tcp-writer.ts";
 import { openFileReader } from "../sources/file-reader.ts";
 import { openGeneratorReader } from "../sources/generator-reader.ts";
 import { openHttpReader } from "../sources/http-reader.ts";
+import { openLakeReader } from "../sources/lake-reader.ts";
 import { openTcpReader } from "../sources/tcp-reader.ts";
 
 export interface LocalPlaces {
@@ -27,6 +31,8 @@ export interface LocalPlaces {
   /** What a person should know, such as the port of a source. */
   readonly tell?: (text: string) => void;
   readonly print: (sink: string, text: string) => Promise<void> | undefined;
+  /** Absent where there is none. */
+  readonly lake?: StreamLake;
 }
 
 type Source = (options: OpenSource, places: LocalPlaces) => Promise<SourceReader> | SourceReader;
@@ -44,6 +50,7 @@ const sources: Readonly<Record<string, Source>> = {
       from,
       clock,
     }),
+  LAKE: ({ op, from }, places) => openLakeReader({ op, from, lake: lakeOf(places) }),
   TCP: ({ op, settings, clock }) =>
     openTcpReader({
       ...addressOf(op.config),
@@ -85,6 +92,7 @@ const sinks: Readonly<Record<string, Sink>> = {
       writer: createRecordWriter(op, schema),
       from,
     }),
+  LAKE: ({ op, schema }, places) => openLakeWriter({ op, schema, lake: lakeOf(places) }),
   CHECKSUM: ({ op, schema, from }, { sinkDir }) => {
     const path = op.config.FILE_PATH;
     return openChecksumWriter({
@@ -104,7 +112,14 @@ export function createLocalConnectors(places: LocalPlaces): Connectors {
   return {
     openSource: async (options) => await find(sources, options.op.type, 2017)(options, places),
     openSink: async (options) => await find(sinks, options.op.type, 2016)(options, places),
+    openTable: ({ op: { table, columns }, memory }) =>
+      openLookupTable({ table, columns, memory, lake: lakeOf(places) }),
   };
+}
+
+function lakeOf({ lake }: LocalPlaces): StreamLake {
+  if (lake !== undefined) return lake;
+  throw new DialectError(2008, "there is no lake here");
 }
 
 function find<T>(all: Readonly<Record<string, T>>, type: string, number: 2016 | 2017): T {

@@ -3,6 +3,7 @@ import {
   DialectError,
   type DialectSettings,
   explainStatement,
+  type LakeTable,
   LocalCatalog,
   type Plan,
   parseStatements,
@@ -20,15 +21,17 @@ export interface PlanFileOptions {
   readonly check?: boolean;
   /** Receives the answer of each EXPLAIN. */
   readonly explained?: (text: string) => void;
+  /** The tables of the lake; absent where there is none. */
+  readonly tables?: readonly LakeTable[] | undefined;
 }
 
 /** Statements take effect in their order, so a query sees what stands before it. */
 export function planFile(
   text: string,
   dialect: DialectSettings,
-  { check = false, explained }: PlanFileOptions = {},
+  { check = false, explained, tables }: PlanFileOptions = {},
 ): readonly PlannedQuery[] {
-  const catalog = new LocalCatalog(dialect);
+  const catalog = new LocalCatalog(dialect, tables);
   const queries: PlannedQuery[] = [];
   for (const statement of parseStatements(text)) {
     if (!check) refuseCoordinators(statement);

@@ -25,9 +25,10 @@ const text = `
     SET('SEQUENCE UINT64 0 ${rowCount} 1' AS "SOURCE".GENERATOR_SCHEMA, 100000 AS "SOURCE".ROWS_PER_SECOND);
   SELECT v FROM s INTO Void() SET('20 MS' AS "QUERY".CHECKPOINT_INTERVAL);`;
 
-/** A sink that prepares how many rows it got. */
+/** A sink that prepares how many rows it got, each time faster than before. */
 function countingSink(): SinkWriter {
   let rows = 0;
+  let pauseMs = 40;
   const ready = Promise.resolve();
   return {
     write: (batch) => {
@@ -39,7 +40,8 @@ function countingSink(): SinkWriter {
     prepare: () => {
       const prepared = rows === 0 ? undefined : `${rows}`;
       rows = 0;
-      return Promise.resolve(prepared);
+      pauseMs = Math.max(0, pauseMs - 15);
+      return new Promise((resolve) => setTimeout(() => resolve(prepared), pauseMs));
     },
     end: () => ready,
     close: () => ready,

@@ -4,6 +4,8 @@ import { realFiles } from "../../../../ground/kernel/node/real-files.ts";
 import { MemoryBudget } from "../../../../ground/process/core/index.ts";
 import { defaultDialect } from "../../language/core/index.ts";
 import { StreamPool } from "../host/stream-pool.ts";
+import type { OpenedStreamLake } from "../lake/open-stream-lake.ts";
+import { checkpointPlace } from "../local/checkpoint-place.ts";
 import { createLocalConnectors, type LocalPlaces } from "../local/local-connectors.ts";
 import { LocalQuery } from "../local/local-query.ts";
 import { planFile } from "../local/plan-file.ts";
@@ -15,6 +17,7 @@ export interface RunSqlOptions {
   readonly tell?: (text: string) => void;
   /** Runs queries on these threads instead of this one; what is printed goes there. */
   readonly pool?: StreamPool;
+  readonly lake?: OpenedStreamLake;
   /** Called when the queries are open and about to run. */
   readonly onOpen?: (queries: readonly LocalQuery[]) => void;
 }
@@ -33,11 +36,13 @@ function nextName(): string {
 
 export async function runSql(text: string, options: RunSqlOptions): Promise<RunSqlResult> {
   const { folder, checkpoints, tell, pool } = options;
+  const lake = options.lake?.lake;
   let printed = "";
   const places = {
     sourceDir: folder,
     sinkDir: folder,
     ...(tell === undefined ? {} : { tell }),
+    ...(lake === undefined ? {} : { lake }),
     print: (_: string, rows: string) => {
       printed += rows;
       return undefined;
@@ -49,14 +54,15 @@ export async function runSql(text: string, options: RunSqlOptions): Promise<RunS
     const explained = (answer: string): void => {
       printed += `${answer}\n`;
     };
-    for (const { plan } of planFile(text, defaultDialect, { explained })) {
+    const tables = await options.lake?.tables();
+    for (const { name, plan } of planFile(text, defaultDialect, { explained, tables })) {
+      const place = { name, plan, directory: checkpoints, files: realFiles, lake };
       const query = new LocalQuery({
         plan,
         connectors,
         clock: realClock,
         ...(pool !== undefined && { host: { host: pool, name: nextName() } }),
-        checkpoints:
-          checkpoints === undefined ? undefined : { directory: checkpoints, files: realFiles },
+        ...(await checkpointPlace(place)),
       });
       queries.push(query);
       await query.open();

@@ -10,6 +10,7 @@ import type { Batch } from "../batch.ts";
 import {
   endOfTime,
   type LateRows,
+  type LookupTable,
   type Operator,
   type OperatorContext,
   type SavedSection,
@@ -33,6 +34,8 @@ export interface FragmentParts {
   readonly settings: QuerySettings;
   readonly edges: FragmentEdges;
   readonly memory: QueryMemory;
+  /** The tables of lookup joins, by node; absent where there are none. */
+  readonly lookupTable?: (node: number) => LookupTable | undefined;
   createOperator(node: PlanNode, inputs: readonly Schema[], context: OperatorContext): Operator;
 }
 
@@ -66,7 +69,8 @@ export class Fragment {
   readonly #stations = new Map<number, Station>();
   readonly #ordered: readonly Station[];
 
-  constructor({ nodes, settings, edges, memory, createOperator }: FragmentParts) {
+  constructor(parts: FragmentParts) {
+    const { nodes, settings, edges, memory, createOperator } = parts;
     const schemas = new Map(nodes.map(({ id, schema }) => [id, schema]));
     for (const node of nodes) {
       const shifts = node.inputs.map(({ shiftMs }) => shiftMs);
@@ -87,7 +91,11 @@ export class Fragment {
         const late: LateRows = new LateCounter(station, settings, (side, batch) =>
           this.#station(side).push(0, batch),
         );
-        const context = { emit, late, memory: memory.accountOf(station) };
+        const table = parts.lookupTable?.(node.id);
+        const context = {
+          ...{ emit, late, memory: memory.accountOf(station) },
+          ...(table === undefined ? {} : { lookupTable: () => table }),
+        };
         station.operator = createOperator(node, inputs, context);
       }
       for (const [input, { node: from }] of node.inputs.entries()) {

@@ -8,13 +8,13 @@ import { DialectError } from "../dialect-error.ts";
 import type { Expr } from "../expr.ts";
 import type { AstExpr, AstJoin, AstRelation, AstWindow } from "../parse/ast.ts";
 import type { JoinKey, PlanInput, PlanOp, WindowJoinOp } from "../plan.ts";
-import { didYouMean } from "../suggest.ts";
 import { bindCondition, bindExpr } from "./bind-expr.ts";
 import { type BindContext, ColumnAdder, project, scopeOf } from "./context.ts";
 import { placeEventTime } from "./event-time.ts";
 import { column, columnsOf, conjunction, conjuncts, mapColumns } from "./exprs.ts";
 import { addIngestionTime } from "./ingestion-time.ts";
 import { findInterval } from "./interval.ts";
+import { findTable } from "./lake-tables.ts";
 import type { Relation, ScopeColumn } from "./scope.ts";
 
 type BindRelation = (ast: AstRelation, context: BindContext) => Relation;
@@ -264,13 +264,12 @@ function bindIntervalJoin(
 
 function bindLookup(ast: AstJoin, leftRelation: Relation, context: BindContext): Relation {
   const name = ast.right.kind === "named" ? ast.right.name : "";
-  const table = context.catalog.table(name);
-  if (ast.right.kind !== "named" || table === undefined) {
-    throw new DialectError(2030, `there is no table ${name} in the lake`, {
+  if (ast.right.kind !== "named") {
+    throw new DialectError(2000, "JOIN TABLE takes the name of a table", {
       position: ast.right.position,
-      hint: didYouMean(name, context.catalog.names("table")),
     });
   }
+  const table = findTable(name, context.catalog, ast.right.position);
   if (ast.join !== "inner" && ast.join !== "left") {
     throw new DialectError(2008, "a join with a table is INNER or LEFT", {
       position: ast.position,

@@ -164,6 +164,7 @@ test("[SY25] a view that contains itself is refused", () => {
     physicalSources: () => [],
     sink: () => undefined,
     view: (name: string) => ({ name, query }),
+    hasLake: false,
     table: () => undefined,
     names: () => [],
   };

@@ -9,6 +9,7 @@ import type { SourceOp } from "../plan.ts";
 import { didYouMean } from "../suggest.ts";
 import { bindJoin } from "./bind-join.ts";
 import type { BindContext } from "./context.ts";
+import { checkLakeSource } from "./lake-tables.ts";
 import { isSameName, type Relation } from "./scope.ts";
 
 export function bindRelation(ast: AstRelation, context: BindContext): Relation {
@@ -82,7 +83,7 @@ function unknownSource(name: string, position: Position, context: BindContext): 
 function bindSource(source: LogicalSource, position: Position, context: BindContext): Relation {
   const physical = context.catalog.physicalSources(source.name);
   const nodes = physical.map(({ type, config, parser }) =>
-    addSource(context, source.name, { type, config, parser }, source.schema),
+    addSource(context, source.name, { type, config, parser }, source.schema, position),
   );
   if (nodes.length === 0) {
     throw new DialectError(2030, `the source ${source.name} has nothing to read from`, {
@@ -103,7 +104,9 @@ function addSource(
   name: string,
   from: Pick<SourceOp, "type" | "config" | "parser">,
   record: Schema,
+  position: Position,
 ): number {
+  if (from.type === "Lake") checkLakeSource(from.config, record, context.catalog, position);
   const columns = record.map((_, index) => index);
   const op: SourceOp = { kind: "source", name, ...from, record, columns, ingestionTime: false };
   return context.graph.add(op, [], record);
@@ -126,6 +129,6 @@ function bindAnonymous(
       hint: 'Add SCHEMA(name TYPE, …) AS "SOURCE"."SCHEMA".',
     });
   }
-  const node = addSource(context, from.type, from, schema);
+  const node = addSource(context, from.type, from, schema, position);
   return qualified(relationOf(node, schema), ast.alias ?? from.type);
 }

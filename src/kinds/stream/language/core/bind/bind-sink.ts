@@ -12,6 +12,7 @@ import type { SinkOp } from "../plan.ts";
 import { didYouMean } from "../suggest.ts";
 import { type BindContext, project } from "./context.ts";
 import { castTo } from "./exprs.ts";
+import { lakeSinkSchema } from "./lake-tables.ts";
 import { isWidening } from "./promote.ts";
 import { columnAt, isSameName, type Relation } from "./scope.ts";
 
@@ -21,8 +22,12 @@ interface ResolvedSink {
 }
 
 export function bindSink(ast: AstSink, query: Relation, context: BindContext): number {
-  const { op, schema } = resolveSink(ast, context);
+  const { op, schema: declared } = resolveSink(ast, context);
   const { graph } = context;
+  const schema =
+    op.type === "Lake"
+      ? lakeSinkSchema(op, declared ?? query.columns, context.catalog, ast.position)
+      : declared;
   if (schema === undefined) {
     const own = query.columns.map(({ name, type }) => ({ name, type }));
     return graph.add(op, [query.node], written(own, op));

@@ -32,6 +32,23 @@ export const sinkDescriptors: readonly ConnectorDescriptor[] = [
     ],
   },
   {
+    type: "Lake",
+    description:
+      "Adds rows to a table of the lake. They are there when their checkpoint is complete.",
+    hasFormat: false,
+    replayable: false,
+    guarantee: "exactly once",
+    settings: [
+      {
+        key: "TABLE",
+        type: text,
+        required: true,
+        description: "The table; it is created where there is none of that name.",
+      },
+      placement,
+    ],
+  },
+  {
     type: "Print",
     description: "Writes to the terminal, or to the log of the worker.",
     hasFormat: true,
@@ -74,16 +91,6 @@ export const sinkDescriptors: readonly ConnectorDescriptor[] = [
         description: "The port to connect to.",
       },
       placement,
-    ],
-  },
-  {
-    type: "Lake",
-    description: "Appends to a table of the lake, in the transaction of each checkpoint.",
-    hasFormat: false,
-    replayable: false,
-    guarantee: "exactly once",
-    settings: [
-      { key: "TABLE", type: text, required: true, description: "The table; it is made if needed." },
     ],
   },
 ];

@@ -54,6 +54,43 @@ export const sourceDescriptors: readonly ConnectorDescriptor[] = [
     ],
   },
   {
+    type: "Lake",
+    description: "Reads the rows of a table of the lake, and then those that are added to it.",
+    hasFormat: false,
+    replayable: true,
+    guarantee: "exactly once",
+    settings: [
+      { key: "TABLE", type: text, required: true, description: "The table." },
+      {
+        key: "START",
+        type: text,
+        default: "earliest",
+        description:
+          "Where reading begins: `earliest` with the rows that the table has, `latest` with those that are added from now on, a number with those that were added after that snapshot.",
+      },
+      {
+        key: "FOLLOW",
+        type: flag,
+        default: false,
+        description: "Goes on with what is added, instead of ending with the snapshot of now.",
+      },
+      {
+        key: "POLL_INTERVAL",
+        type: duration,
+        default: 1000,
+        description: "With FOLLOW, the time between two looks at the table.",
+      },
+      {
+        key: "ON_CHANGE",
+        type: choice("fail", "ignore"),
+        default: "fail",
+        description:
+          "What happens when rows of the table are updated or deleted: the query fails, or only rows that are added count.",
+      },
+      placement,
+    ],
+  },
+  {
     type: "TCP",
     description: "Connects to a socket and reads until the other side closes it.",
     hasFormat: true,
@@ -132,23 +169,6 @@ export const sourceDescriptors: readonly ConnectorDescriptor[] = [
         type: integer(0, 1_000_000_000),
         default: 0,
         description: "How fast rows are made; 0 is as fast as possible.",
-      },
-      placement,
-    ],
-  },
-  {
-    type: "Lake",
-    description: "Reads the changes of a table of the lake.",
-    hasFormat: false,
-    replayable: true,
-    guarantee: "exactly once",
-    settings: [
-      { key: "TABLE", type: text, required: true, description: "The table." },
-      {
-        key: "START",
-        type: choice("earliest", "latest"),
-        default: "earliest",
-        description: "Whether the rows that are already there are read, too.",
       },
       placement,
     ],
