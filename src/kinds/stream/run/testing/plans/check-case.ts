@@ -105,7 +105,7 @@ function runForReal(plan: PlanCase, sql: string, scale: number): RealPlan {
   const contents = plan.files.map((_, file) =>
     new TextEncoder().encode(contentOf(plan, file).text),
   );
-  const real = new RealPlan(sql, contents, plan.places);
+  const real = new RealPlan(sql, contents, plan.places, plan.isWithin);
   const restarts = plan.restartAt !== undefined && (plan.places === 1 || plan.isWithin);
   for (const [index, { file, bytes }] of plan.buffers.entries()) {
     // Smaller buffers, all of them at the moment of the large one.
@@ -122,10 +122,11 @@ function runForReal(plan: PlanCase, sql: string, scale: number): RealPlan {
   return real;
 }
 
-/** Numbers to nine digits; what else there is as it is. */
+/** Numbers to nine digits, and 0 where rounding alone is left; what else there is as it is. */
 function cellText(value: Value): string {
   if (value === null) return "NULL";
   if (typeof value !== "number") return String(value);
+  if (Math.abs(value) < 1e-20) return "0";
   return String(Number((value * 1.000_000_123_456_789).toPrecision(9)) + 0);
 }
 

@@ -91,9 +91,16 @@ export class RealPlan {
   #now = 0;
   #lateBefore = 0;
 
-  /** `contents` are the files, which the plan's sources name by their numbers. */
-  constructor(sql: string, contents: readonly Uint8Array[], places: number) {
-    const placed = places > 1 ? placeStages(planOf(sql), places) : placeWhole(planOf(sql));
+  /**
+   * `contents` are the files, which the plan's sources name by their numbers. Rows beyond the bound
+   * are late by their sender's time alone where senders aggregate (SX58), and by the time of all of
+   * them elsewhere; the naive evaluator knows the latter, so such plans stay whole.
+   */
+  constructor(sql: string, contents: readonly Uint8Array[], places: number, isWithin: boolean) {
+    const plan = planOf(sql);
+    const parted = places > 1 ? placeStages(plan, places) : undefined;
+    const isSplit = parted?.plan.nodes.some(({ op }) => op.kind === "partialAggregate") === true;
+    const placed = parted === undefined || (isSplit && !isWithin) ? placeWhole(plan) : parted;
     this.#plan = placed.plan;
     this.#fragments = placed.fragments;
     this.#contents = contents;
