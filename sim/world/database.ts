@@ -32,6 +32,7 @@ const knownTables = [
   "run_status",
   "run_value_pools",
   "schema_version",
+  "stream_checkpoints",
   "template_value_pools",
   "test_logs",
   "test_results",
@@ -119,6 +120,7 @@ export function returnDatabase(database: WorldDatabase): void {
     DELETE FROM metrics_head;
     DELETE FROM maintenance_claims;
     DELETE FROM upkeep_holds;
+    DELETE FROM stream_checkpoints;
     DELETE FROM refresh_history;
     DELETE FROM refresh_subtasks;
     DELETE FROM refresh_claims;
