@@ -26,7 +26,11 @@ export async function checkStreams(
   const text = await readStatements(file);
   try {
     const tables = usesLake(text) ? await readTables(options, clock) : undefined;
-    const explained = (answer: string): void => terminal.out(`${answer}\n\n`);
+    let hasExplained = false;
+    const explained = (answer: string): void => {
+      hasExplained = true;
+      terminal.out(`${answer}\n\n`);
+    };
     const planned = planFile(text, defaultDialect, { check: true, explained, tables });
     const queries = planned.map(({ name, plan }) => ({
       query: name,
@@ -40,6 +44,7 @@ export async function checkStreams(
       terminal.out(`${query}\n${formatExplanation(explained)}\n\n`);
     }
     const count = queries.length;
+    if (count === 0 && hasExplained) return;
     terminal.err(count === 1 ? "1 query is valid\n" : `${count} queries are valid\n`);
   } catch (thrown) {
     throw translateDialectError(thrown);
