@@ -50,7 +50,7 @@ test("[SU27] a query that passes its limit fails with the operator, and others g
       runSql(text(16 << 20, 2_000_000), { folder, pool }),
       (thrown) =>
         isNumber(3003)(thrown) &&
-        /the query takes .* the limit is 16.8 MB; operator \d+ \(windowAggregate\) holds/.test(
+        /the query takes .* the limit is 16.8 MB; operator \d+ \((partial|window)Aggregate\) holds/.test(
           (thrown as Error).message,
         ),
     );
