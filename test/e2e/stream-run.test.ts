@@ -3,57 +3,28 @@
  * again and again and goes on from its checkpoints.
  */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { launcher } from "./harness.ts";
+import { FollowedBids } from "./followed-bids.ts";
+import { killStreams, StreamCommand, type StreamEnded } from "./stream-command.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "capstan-stream-run-"));
-const running = new Set<ChildProcess>();
 after(async () => {
-  for (const child of running) child.kill("SIGKILL");
+  killStreams();
   await rm(folder, { recursive: true, force: true });
 });
 
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Starts `capstan stream …` in the folder; `during` may send it signals. */
+/** Runs `capstan stream …` in the folder to its end; `during` may send it signals. */
 async function stream(
   args: readonly string[],
-  during?: (child: ChildProcess) => Promise<void>,
-): Promise<Ended> {
-  const child = spawn(process.execPath, [launcher, "stream", ...args], {
-    cwd: folder,
-    env: { ...process.env, NO_COLOR: "1" },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  running.add(child);
-  let [stdout, stderr] = ["", ""];
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  const closed = once(child, "close");
-  await during?.(child);
-  const [code] = (await closed) as [number | null];
-  running.delete(child);
-  return { code, stdout, stderr };
-}
-
-async function until(isTrue: () => boolean, child: ChildProcess): Promise<void> {
-  while (!isTrue() && child.exitCode === null && child.signalCode === null) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  during?: (command: StreamCommand) => Promise<void>,
+): Promise<StreamEnded> {
+  const command = new StreamCommand(folder, args);
+  await during?.(command);
+  return await command.ended();
 }
 
 const write = async (name: string, text: string): Promise<void> =>
@@ -105,13 +76,9 @@ CREATE SINK out TYPE File SET('follow.csv' AS "SINK".FILE_PATH);
 SELECT start, SUM(price) AS total FROM bids WINDOW TUMBLING(ts, SIZE 1 SEC) INTO out;
 `,
   );
-  let progress = "";
-  const ended = await stream(["run", "follow.sql"], async (child) => {
-    child.stderr?.on("data", (text: string) => {
-      progress += text;
-    });
-    await until(() => / 2 rows in/.test(` ${progress}`), child);
-    child.kill("SIGINT");
+  const ended = await stream(["run", "follow.sql"], async (command) => {
+    await command.until(() => / 2 rows in/.test(` ${command.stderr}`));
+    command.kill("SIGINT");
   });
   assert.equal(ended.code, 130, ended.stderr);
   // The third record has no end yet, so it is none.
@@ -125,52 +92,46 @@ for (const parallelism of [1, 2]) {
 }
 
 async function killAgain(parallelism: number): Promise<void> {
-  const rows: string[] = [];
-  for (let row = 0; row < 400_000; row += 1) rows.push(`${row % 97},${row % 1_009},${row * 3}\n`);
-  await write("bids.csv", rows.join(""));
-  const statements = (out: string): string => `${tables}
-CREATE SINK out TYPE File SET('${out}' AS "SINK".FILE_PATH);
-SELECT start, id, SUM(price) AS total, COUNT(*) AS n FROM bids GROUP BY id
-WINDOW SLIDING(ts, SIZE 10 SEC, ADVANCE BY 2 SEC)
-INTO out SET('20 MS' AS "QUERY".CHECKPOINT_INTERVAL, 4096 AS "QUERY".BUFFER_SIZE);
-`;
-  const state = `state-${parallelism}`;
-  const resumed = [
-    "run",
-    "killed.sql",
-    "--checkpoint",
-    state,
-    "--parallelism",
-    `${parallelism}`,
-  ] as const;
-  await write("whole.sql", statements("whole.csv"));
-  await write("killed.sql", statements("killed.csv"));
-  const whole = await stream(["run", "whole.sql"]);
-  assert.equal(whole.code, 0, whole.stderr);
+  const name = `killed-${parallelism}`;
+  const bids = new FollowedBids(folder, `${name}.csv`);
+  const sink = (file: string): string => `File('${file}' AS "SINK".FILE_PATH)`;
+  await write("killed.sql", bids.statements("followed", sink(`${name}.out`), "20 MS"));
+  const resumed = ["run", "killed.sql", "--checkpoint", name, "--parallelism", `${parallelism}`];
 
-  const current = join(folder, state, "query-1", "current.json");
+  const current = join(folder, name, "query-1", "current.json");
   const checkpointOf = (): number => {
     if (!existsSync(current)) return 0;
     return (JSON.parse(readFileSync(current, "utf8")) as { checkpoint: number }).checkpoint;
   };
-  let kills = 0;
   for (let round = 0; round < 4; round += 1) {
     const before = checkpointOf();
-    const ended = await stream(resumed, async (child) => {
+    const ended = await stream(resumed, async (command) => {
       // Some are killed right behind a checkpoint, some a while later.
-      await until(() => checkpointOf() > before + round, child);
+      await command.until(() => checkpointOf() > before);
+      bids.grow();
+      await command.until(() => checkpointOf() > before + round);
       await new Promise((resolve) => setTimeout(resolve, Math.random() * round * 20));
-      child.kill("SIGKILL");
+      command.kill("SIGKILL");
     });
-    if (ended.code === null) kills += 1;
+    assert.equal(ended.code, null, ended.stderr);
   }
-  assert.ok(kills >= 3, `${kills} kills`);
-  const last = await stream(resumed);
-  assert.equal(last.code, 0, last.stderr);
-  assert.match(last.stderr, /goes on from checkpoint/);
-  assert.deepEqual(await linesOf("killed.csv"), await linesOf("whole.csv"));
+  bids.close();
+  await write("whole.sql", bids.statements("whole", sink(`${name}.whole`), "20 MS"));
+  const whole = await stream(["run", "whole.sql"]);
+  assert.equal(whole.code, 0, whole.stderr);
+  const resultsOf = async (file: string): Promise<readonly string[]> =>
+    (await linesOf(file)).filter((line) => !bids.isLast(Number(line.split(",")[0])));
+  const wanted = await resultsOf(`${name}.whole`);
+  assert.ok(wanted.length > 500, `${wanted.length} results`);
 
-  const again = await stream(resumed);
-  assert.equal(again.code, 0, again.stderr);
-  assert.deepEqual(await linesOf("killed.csv"), await linesOf("whole.csv"));
+  for (const _run of ["the rest", "nothing more"]) {
+    const last = await stream(resumed, async (command) => {
+      await command.until(() => command.stderr.includes("goes on from checkpoint"));
+      await command.until(async () => (await resultsOf(`${name}.out`)).length >= wanted.length);
+      command.kill("SIGINT");
+    });
+    assert.equal(last.code, 130, last.stderr);
+    assert.match(last.stderr, /goes on from checkpoint/);
+    assert.deepEqual(await resultsOf(`${name}.out`), wanted);
+  }
 }
