@@ -17,12 +17,30 @@ const knownTables = [
   "dynamic_tables",
   "find_max_step_history",
   "load_processes",
+  "logical_source_uses",
+  "logical_sources",
   "maintenance_claims",
   "metric_catalog",
   "metric_segments",
   "metrics_head",
   "metrics_snapshots",
+  "network_links",
   "pending_refreshes",
+  "physical_sources",
+  "queries",
+  "query_cleanups",
+  "query_deployments",
+  "query_fragment_states",
+  "query_fragment_transitions",
+  "query_fragments",
+  "query_history",
+  "query_lake_tables",
+  "query_logical_sources",
+  "query_physical_sources",
+  "query_plans",
+  "query_sinks",
+  "query_states",
+  "query_transitions",
   "queued_refreshes",
   "refresh_claims",
   "refresh_fence",
@@ -32,7 +50,13 @@ const knownTables = [
   "run_status",
   "run_value_pools",
   "schema_version",
+  "sink_types",
+  "sinks",
+  "source_types",
+  "stream_catalog",
   "stream_checkpoints",
+  "stream_requests",
+  "stream_workers",
   "template_value_pools",
   "test_logs",
   "test_results",
@@ -113,6 +137,21 @@ export function returnDatabase(database: WorldDatabase): void {
   connection.exec(`
     DELETE FROM run_status; -- With everything of its runs.
     DELETE FROM test_templates;
+    DELETE FROM query_fragments;
+    DELETE FROM query_cleanups;
+    UPDATE queries SET superseded_by = NULL;
+    DELETE FROM queries; -- With its plans and references.
+    DELETE FROM query_history;
+    DELETE FROM stream_requests;
+    UPDATE physical_sources SET superseded_by = NULL;
+    DELETE FROM physical_sources;
+    UPDATE sinks SET superseded_by = NULL;
+    DELETE FROM sinks;
+    DELETE FROM logical_source_uses;
+    UPDATE logical_sources SET superseded_by = NULL;
+    DELETE FROM logical_sources;
+    DELETE FROM network_links;
+    UPDATE stream_catalog SET version = 0, last_id = 0;
     DELETE FROM workers;
     DELETE FROM coordinator_leases;
     DELETE FROM catalog_changes;

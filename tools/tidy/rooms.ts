@@ -28,7 +28,9 @@ const halls: readonly string[] = [
   "kinds/ask/metrics",
   "kinds/ask/promql",
   "kinds/ask/run",
+  "kinds/stream/catalog",
   "kinds/stream/engine",
+  "kinds/stream/fleet",
   "kinds/stream/language",
   "kinds/stream/run",
 ];

@@ -6,6 +6,7 @@ import { lakeTableColumns } from "../../../data/lake/core/tables.ts";
 import { metricTableColumns } from "../../../kinds/ask/metrics/core/tables.ts";
 import { loadTableColumns } from "../../../kinds/load/core/tables.ts";
 import { refreshTableColumns } from "../../../kinds/refresh/core/tables.ts";
+import { catalogTableColumns } from "../../../kinds/stream/catalog/core/tables.ts";
 import { streamTableColumns } from "../../../kinds/stream/run/core/tables.ts";
 import { readSchemaVersion } from "../setup/open-store.ts";
 import { storeTables } from "../setup/store-tables.ts";
@@ -21,6 +22,7 @@ const tableColumns = {
   ...metricTableColumns,
   ...refreshTableColumns,
   ...streamTableColumns,
+  ...catalogTableColumns,
 };
 
 export function testSetup(fixture: StoreFixture): void {

@@ -25,6 +25,7 @@ const landed: readonly [name: string, digest: string][] = [
     "014-stream-checkpoints.sql",
     "b14940810b436aa4d74ebe6d1056e7519be33984b11dfb46ee553463de6eadc5",
   ],
+  ["015-stream-catalog.sql", "b268ee2451e1f0568695973524a95876f9ee6bbb9f9b89baa87a5b7f9bbf38d8"],
 ];
 
 test("[ST56] schema files that have landed are as they were", () => {

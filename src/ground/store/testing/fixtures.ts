@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before } from "node:test";
 import { watchedRefreshTables } from "../../../kinds/refresh/core/tables.ts";
+import { watchedStreamTables } from "../../../kinds/stream/catalog/core/tables.ts";
 import { silentLogger } from "../../kernel/logger.ts";
 import { realClock } from "../../kernel/node/real-clock.ts";
 import { createPrng } from "../../kernel/prng.ts";
@@ -16,6 +17,7 @@ import { createSharedSqlite, openSimStore } from "../sqlite/sim-store.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./embedded-postgres.ts";
 import type { StoreFixture, StorePlace } from "./store-fixture.ts";
 
+const watched = { ...watchedRefreshTables, ...watchedStreamTables };
 const parts = { clock: realClock, prng: createPrng("test"), logger: silentLogger };
 
 export function sqliteFixture(): StoreFixture {
@@ -43,8 +45,7 @@ export function memoryFixture(): StoreFixture {
       return {
         url: "",
         setup: async () => ({ from: 0, to: 0 }),
-        open: async (options) =>
-          openSimStore({ database, watched: watchedRefreshTables, ...options }),
+        open: async (options) => openSimStore({ database, watched, ...options }),
       };
     },
   };
@@ -81,6 +82,6 @@ function placeOf(url: string, config: StoreConfig): StorePlace {
   return {
     url,
     setup: (options) => setupStore({ ...config, ...options }),
-    open: (options) => openStore({ ...config, watched: watchedRefreshTables, ...options }),
+    open: (options) => openStore({ ...config, watched, ...options }),
   };
 }

@@ -1,0 +1,4 @@
+/** The catalog of continuous queries: definitions, requests, planning before acceptance. */
+import "./error-codes.ts";
+
+export { watchedStreamTables } from "./core/tables.ts";

@@ -1,0 +1,5 @@
+/** The contracts of the catalog on a real Postgres. */
+import { postgresFixture } from "../../../../ground/store/testing/fixtures.ts";
+import { testMovedRows } from "./move-rows.contract.ts";
+
+testMovedRows(postgresFixture());

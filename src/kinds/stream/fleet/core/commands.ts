@@ -1,0 +1,115 @@
+/**
+ * What a coordinator and a worker say to each other about fragments, on the channel `stream` of
+ * their control session. `proto/stream.proto` is the same on the wire.
+ *
+ *   coordinator                          worker
+ *   register (fragments)   ───────────▶   opens sources and sinks, reads nothing
+ *   start                  ───────────▶   reads
+ *   stop (hard | soft)     ───────────▶   ends at once; or reads no more, and all reaches the sinks
+ *   unregister             ───────────▶   forgets the fragments, after stopping them
+ *   triggerCheckpoint      ───────────▶   begins it at the sources
+ *   checkpointComplete     ───────────▶
+ *                          ◀───────────   answer, to each of the first four
+ *                          ◀───────────   checkpointed, for each fragment
+ *                          ◀───────────   statistics, every second
+ *
+ * Commands are about all fragments of a query on one worker, since they are deployed together. They
+ * are idempotent: one that asks for what is the case already is answered as done. A command of an
+ * older epoch than the worker knows of the query is refused with `stale_epoch`; `register` of a
+ * newer one stops the older one first. Only the session of a coordinator may command; what a
+ * session began stays when the session ends (SD2).
+ *
+ * States of fragments are facts of the worker (`factKeyOf`), so the whole inventory is in each
+ * welcome and changes come with heartbeats. An answer has the states that the command led to, with
+ * the version of the facts that has them, too: whoever knows an older version takes the answer's.
+ */
+import type { FragmentSpec, ManifestFragment } from "../../run/core/index.ts";
+
+/** What a worker runs of a query: all of it is of one epoch. */
+export interface CommandTarget {
+  readonly query: string;
+  readonly epoch: number;
+}
+
+export type StreamCommand = CommandTarget &
+  (
+    | {
+        readonly kind: "register";
+        readonly command: number;
+        readonly fragments: readonly FragmentSpec[];
+      }
+    | { readonly kind: "start"; readonly command: number }
+    | { readonly kind: "stop"; readonly command: number; readonly mode: "hard" | "soft" }
+    | { readonly kind: "unregister"; readonly command: number }
+    | { readonly kind: "triggerCheckpoint"; readonly checkpoint: number }
+    | { readonly kind: "checkpointComplete"; readonly checkpoint: number }
+  );
+
+/** What a worker says of one of its fragments. */
+export interface FragmentReport {
+  readonly fragment: string;
+  readonly epoch: number;
+  /** `STOPPED`: by a command; `TERMINATED`: its sources and senders have ended. */
+  readonly state: "REGISTERED" | "RUNNING" | "STOPPED" | "TERMINATED" | "FAILED";
+  readonly error: FragmentError | undefined;
+}
+
+export interface FragmentError {
+  readonly code: string;
+  /** Of an error of the dialect. */
+  readonly number: number | undefined;
+  readonly message: string;
+  /** `never`: the same deployment fails again wherever it is tried (SD12). */
+  readonly retry: "never" | "backoff";
+}
+
+export type StreamReport =
+  | (CommandTarget & {
+      readonly kind: "answer";
+      readonly command: number;
+      /** Why the command was not done. */
+      readonly error: FragmentError | undefined;
+      readonly fragments: readonly FragmentReport[];
+      readonly factsVersion: number;
+    })
+  | (CommandTarget & {
+      readonly kind: "checkpointed";
+      readonly checkpoint: number;
+      readonly state: ManifestFragment;
+      /** What its sinks prepared, by node. */
+      readonly prepared: ReadonlyMap<number, string>;
+    })
+  | { readonly kind: "statistics"; readonly queries: readonly RunStatistics[] };
+
+/** Figures since the start of the run, of the fragments on this worker. Lossy, never stored. */
+export interface RunStatistics extends CommandTarget {
+  readonly fragments: readonly FragmentStatistics[];
+}
+
+export interface FragmentStatistics {
+  readonly fragment: string;
+  readonly rowsIn: number;
+  readonly bytesIn: number;
+  readonly rowsOut: number;
+  readonly rowsReceived: number;
+  readonly lateRows: number;
+  readonly malformed: number;
+  readonly stateBytes: number;
+  /** Milliseconds of event time; absent before the first one. */
+  readonly watermarkMs: number | undefined;
+}
+
+const factPrefix = "fragment/";
+
+/** The name of the fact that holds a fragment's report as JSON. */
+export function factKeyOf(query: string, fragment: string): string {
+  return `${factPrefix}${query}/${fragment}`;
+}
+
+/** `undefined` for a fact that is no fragment's. */
+export function parseFactKey(key: string): { query: string; fragment: string } | undefined {
+  if (!key.startsWith(factPrefix)) return undefined;
+  const [query, fragment, ...more] = key.slice(factPrefix.length).split("/");
+  if (query === undefined || fragment === undefined || more.length > 0) return undefined;
+  return { query, fragment };
+}

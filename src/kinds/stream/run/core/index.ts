@@ -1,0 +1,13 @@
+/** What other cores see of running queries. */
+export type { Prepared } from "./checkpoint-record.ts";
+export type { Manifest, ManifestFragment } from "./manifest.ts";
+export type { FragmentProgress } from "./progress.ts";
+export type {
+  EncodedFragment,
+  FarEnd,
+  FragmentEvents,
+  FragmentSpec,
+  QueryRun,
+  RestoredFragment,
+  StreamHost,
+} from "./stream-host.ts";
