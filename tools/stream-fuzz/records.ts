@@ -45,12 +45,12 @@ function drawSource(prng: Prng): SourceOp {
   const shared: Settings = {
     ON_MALFORMED: pick(policies),
     ISO_TIMES: prng.below(4) === 0,
-    ...(prng.below(4) === 0 ? { RECORD_BYTES_MAX: 64 } : {}),
+    ...(prng.below(4) === 0 ? { RECORD_BYTES_MAX: pick([64, 64, 8 + prng.below(100)]) } : {}),
   };
   const csv: Settings = {
     TYPE: "CSV",
-    FIELD_DELIMITER: pick([",", ",", ",", ";", "||", "\t", "ab"]),
-    TUPLE_DELIMITER: pick(["\n", "\n", "\n", "\r\n", "|\n", ";\n", "x", "ba"]),
+    FIELD_DELIMITER: pick([",", ",", ",", ";", "|", "||", "\t", "ab", "1", "e"]),
+    TUPLE_DELIMITER: pick(["\n", "\n", "\n", "\r\n", "|\n", ";\n", "x", "ba", "0", "1,"]),
     QUOTES: pick(["strip", "keep"]),
     ...(prng.below(3) === 0 ? { ESCAPE: "\\" } : {}),
     HEADER: prng.below(6) === 0,
@@ -103,6 +103,8 @@ const cells = [
   ...["2024-05-01T10:00:00Z", "2024-02-30", "9999-12-31T23:59:59.999999Z", "+00:00", "\\", '\\"'],
   ...["9".repeat(40), `0.${"1".repeat(60)}`, "x".repeat(90), "1_000", "0001", "+5", "--5", "1 "],
 ];
+/** What means something to a parser, at places where it should not stand. */
+const csvPieces = ['"', '"', '""', "\\", "\r", "\n", "\r\n", "|", "a", "1", "0", "true", "é"];
 const jsonValues = [
   ...["null", "true", "false", "0", "-1", "1.5e10", "1e999", "01", "1.", "-", '""', '"a"', '"ä😀"'],
   ...[
@@ -125,6 +127,11 @@ function drawRecord(op: SourceOp, prng: Prng): string {
   const pick = <T>(items: readonly T[]): T => items[prng.below(items.length)] as T;
   const settings = op.parser as Record<string, string>;
   if (settings.TYPE === "CSV") {
+    if (prng.below(6) === 0) {
+      const { FIELD_DELIMITER = "", TUPLE_DELIMITER = "" } = settings;
+      const pieces = [FIELD_DELIMITER, FIELD_DELIMITER, TUPLE_DELIMITER, ...csvPieces];
+      return Array.from({ length: prng.below(12) }, () => pick(pieces)).join("");
+    }
     const fields = op.record.map(() => pick(cells));
     if (prng.below(10) === 0) fields.push(pick(cells));
     if (prng.below(10) === 0) fields.pop();
@@ -140,7 +147,9 @@ function drawRecord(op: SourceOp, prng: Prng): string {
 function drawBytes(op: SourceOp, count: number, prng: Prng): Uint8Array {
   const delimiter = String(op.parser.TUPLE_DELIMITER);
   const records = Array.from({ length: count }, () => drawRecord(op, prng));
-  const bytes = encoder.encode(records.join(delimiter) + (prng.below(2) === 0 ? delimiter : ""));
+  const mark = prng.below(16) === 0 ? "\ufeff" : "";
+  const last = prng.below(2) === 0 ? delimiter : "";
+  const bytes = encoder.encode(mark + records.join(delimiter) + last);
   for (let left = prng.below(6); left > 0; left -= 1) {
     bytes[prng.below(bytes.length)] = prng.below(256);
   }
@@ -149,7 +158,9 @@ function drawBytes(op: SourceOp, count: number, prng: Prng): Uint8Array {
 
 interface Outcome {
   readonly rows: readonly string[];
-  readonly skipped: number;
+  /** Place, reason and bytes of each record that was left out. */
+  readonly skipped: readonly string[];
+  readonly nulled: number;
   readonly error: number | undefined;
   readonly broken: string | undefined;
 }
@@ -158,7 +169,8 @@ const strict = new TextDecoder("utf-8", { fatal: true });
 
 function parse(op: SourceOp, bytes: Uint8Array, keeps: boolean, prng: Prng): Outcome {
   const rows: string[] = [];
-  let skipped = 0;
+  const skipped: string[] = [];
+  let nulled = 0;
   let broken: string | undefined;
   const emit = (batch: Batch): void => {
     broken ??= damageOf(batch);
@@ -172,14 +184,18 @@ function parse(op: SourceOp, bytes: Uint8Array, keeps: boolean, prng: Prng): Out
     parser = createRecordParser(op, {
       emit,
       malformed: {
-        skipped: () => {
-          skipped += 1;
+        skipped: (record, offset, reason) => {
+          if (keeps) skipped.push(`${offset} ${reason} ${Buffer.from(record).toString("latin1")}`);
         },
-        nulled: () => undefined,
+        nulled: (count) => {
+          nulled += count;
+        },
       },
     });
+    const isWhole = keeps && prng.below(4) === 0;
     for (let at = 0; at < bytes.length; ) {
-      const length = prng.below(4) === 0 ? 1 + prng.below(3) : 1 + prng.below(400);
+      const drawn = prng.below(4) === 0 ? 1 + prng.below(3) : 1 + prng.below(400);
+      const length = isWhole ? bytes.length : drawn;
       // What was pushed is valid during the call only.
       const chunk = bytes.slice(at, at + length);
       parser.push(chunk);
@@ -188,11 +204,13 @@ function parse(op: SourceOp, bytes: Uint8Array, keeps: boolean, prng: Prng): Out
       at += length;
     }
     parser.end();
-    return { rows, skipped, error: undefined, broken };
+    return { rows, skipped, nulled, error: undefined, broken };
   } catch (thrown) {
-    if (thrown instanceof DialectError) return { rows, skipped, error: thrown.number, broken };
-    broken = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-    return { rows, skipped, error: undefined, broken };
+    const error = thrown instanceof DialectError ? thrown.number : undefined;
+    if (error === undefined) {
+      broken = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    }
+    return { rows, skipped, nulled, error, broken };
   }
 }
 
@@ -258,8 +276,12 @@ export function fuzzRecords({ seed, block, cases }: BlockRequest): BlockAnswer {
 /** The first difference, for people. */
 function change(one: Outcome, other: Outcome): string {
   const at = one.rows.findIndex((row, index) => row !== other.rows[index]);
-  const short = ({ rows, skipped, error }: Outcome): string =>
-    `${rows.length} rows, ${skipped} skipped, error ${error ?? "none"}, row ${at}: ${rows[at]}`;
+  const left = one.skipped.findIndex((record, index) => record !== other.skipped[index]);
+  const short = ({ rows, skipped, nulled, error }: Outcome): string =>
+    [
+      `${rows.length} rows, ${skipped.length} skipped, ${nulled} nulled, error ${error ?? "none"}`,
+      `row ${at}: ${rows[at]}, record left out ${left}: ${skipped[left]}`,
+    ].join(", ");
   return `${short(one)}; ${short(other)}`;
 }
 
@@ -271,5 +293,7 @@ function isSame(one: Outcome, other: Outcome): boolean {
   if (one.broken !== other.broken) return false;
   if (one.error !== undefined && other.error !== undefined) return true;
   if (one.error !== other.error) return false;
-  return one.skipped === other.skipped && one.rows.join("\n") === other.rows.join("\n");
+  if (one.nulled !== other.nulled || one.skipped.join("\n") !== other.skipped.join("\n"))
+    return false;
+  return one.rows.join("\n") === other.rows.join("\n");
 }

@@ -8,7 +8,8 @@ import { grownLength } from "../expressions/text-arena.ts";
 /**
  * Parses the records in `start .. limit`, which ends with a tuple delimiter. Returns where the
  * first record starts that is not complete (a delimiter was part of a quoted field), else `limit`.
- * `base` is the offset of the array's first byte, counted from the first byte pushed. With `final`
+ * `base` is the offset of the array's first byte, counted from the first byte pushed. The bytes of
+ * `limit .. known` are there too, and may decide what a quote before them means. With `final`
  * nothing follows.
  */
 export type ParseRecords = (
@@ -16,11 +17,18 @@ export type ParseRecords = (
   start: number,
   limit: number,
   base: number,
+  known: number,
   final: boolean,
 ) => number;
 
 /** Chunks are parsed in pieces of about this size, which bounds the buffers for texts. */
 const pieceBytes = 256 * 1_024;
+
+/**
+ * By so much the bytes that are carried may exceed the longest record before a record in them is
+ * surely too long: a byte order mark before it, and two delimiters behind it.
+ */
+const carrySlackBytes = 3 + 2 * 64;
 
 export class ChunkedRecords {
   readonly #parse: ParseRecords;
@@ -63,11 +71,12 @@ export class ChunkedRecords {
   end(): void {
     if (this.#carryLength === 0) return;
     this.#append(this.#delimiter, 0, this.#delimiter.length);
-    const base = this.#offset - this.#carryLength + this.#delimiter.length;
-    const start = this.#startOf(this.#carry, 0, base, this.#carryLength);
-    if (start < this.#carryLength) {
-      this.#parse(this.#carry, start, this.#carryLength, base, true);
-    }
+    const limit = this.#carryLength;
+    const base = this.#offset - limit + this.#delimiter.length;
+    const start = this.#startOf(this.#carry, 0, base, limit);
+    // Behind a byte order mark alone there is no record, not even an empty one.
+    const isNothing = start > 0 && start >= limit - this.#delimiter.length;
+    if (!isNothing) this.#parse(this.#carry, start, limit, base, limit, true);
     this.#carryLength = 0;
   }
 
@@ -86,7 +95,10 @@ export class ChunkedRecords {
       return stop;
     }
     const start = this.#startOf(this.#carry, 0, base, limit);
-    const consumed = start >= limit ? limit : this.#parse(this.#carry, start, limit, base, false);
+    const consumed =
+      start >= limit
+        ? limit
+        : this.#parse(this.#carry, start, limit, base, this.#carryLength, false);
     if (consumed < before) {
       // Records that ended within what was carried are read; the last one is still not whole.
       this.#carry.copyWithin(0, consumed, this.#carryLength);
@@ -107,21 +119,13 @@ export class ChunkedRecords {
       if (limit === at) limit = this.#nextEnd(chunk, at + pieceBytes - this.#delimiter.length);
       if (limit <= at) return at;
       const start = this.#startOf(chunk, at, this.#offset, limit);
-      const next = start >= limit ? limit : this.#parse(chunk, start, limit, this.#offset, false);
-      if (next === at) {
-        // One record is longer than the piece: with the next delimiters it may be whole.
-        const wider = this.#parse(
-          chunk,
-          start,
-          this.#lastEnd(chunk, at, chunk.length),
-          this.#offset,
-          false,
-        );
-        if (wider === at) return at;
-        at = wider;
-      } else {
-        at = next;
-      }
+      const parse = (to: number): number =>
+        this.#parse(chunk, start, to, this.#offset, chunk.length, false);
+      const next = start >= limit ? limit : parse(limit);
+      // One record may be longer than the piece: with the next delimiters it may be whole.
+      const wider = next === at ? parse(this.#lastEnd(chunk, at, chunk.length)) : next;
+      if (wider === at) return at;
+      at = wider;
     }
     return at;
   }
@@ -133,7 +137,9 @@ export class ChunkedRecords {
     if (bytes[start] === 0xef && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf) start += 3;
     if (this.#skipHeader) {
       this.#skipHeader = false;
-      start = this.#nextEnd(bytes, start);
+      const end = this.#nextEnd(bytes, start);
+      if (end - start > this.#recordBytesMax) failLength(this.#recordBytesMax, 0);
+      start = end;
     }
     return Math.min(start, limit);
   }
@@ -178,8 +184,11 @@ export class ChunkedRecords {
     this.#carryLength = needed;
   }
 
+  /** Parsers measure whole records; this bounds what is kept of one that does not end. */
   #checkLength(length: number): void {
-    if (length > this.#recordBytesMax) failLength(this.#recordBytesMax, this.#offset);
+    if (length > this.#recordBytesMax + carrySlackBytes) {
+      failLength(this.#recordBytesMax, this.#offset);
+    }
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Schema } from "../../../language/core/index.ts";
 import type { RecordWriter } from "../records.ts";
 import { compileWriter } from "./compile-writer.ts";
-import { type CsvOutputSettings, writtenName } from "./settings.ts";
+import { beginsWith, type CsvOutputSettings, writtenName } from "./settings.ts";
 import { writeAsNeeded, writePlain, writeQuoted } from "./write-text.ts";
 
 const encoder = new TextEncoder();
@@ -24,10 +24,14 @@ export function compileCsvWriter(schema: Schema, settings: CsvOutputSettings): R
   return { header: settings.header ? headerOf(schema, settings, special) : nothing, write };
 }
 
-/** Delimiters' first bytes, quotes and line ends. */
+/**
+ * Delimiters' first bytes, quotes and line ends. Where the delimiter of records begins with that of
+ * fields, a text that follows the latter must not complete it.
+ */
 function specialBytes({ fieldDelimiter, tupleDelimiter }: CsvOutputSettings): Uint8Array {
   const special = new Uint8Array(256);
-  for (const code of [34, 10, 13, fieldDelimiter[0], tupleDelimiter[0]]) {
+  const behind = beginsWith(tupleDelimiter, fieldDelimiter) ? fieldDelimiter.length : 0;
+  for (const code of [34, 10, 13, fieldDelimiter[0], tupleDelimiter[0], tupleDelimiter[behind]]) {
     if (code !== undefined) special[code] = 1;
   }
   return special;

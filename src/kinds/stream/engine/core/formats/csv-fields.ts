@@ -13,12 +13,18 @@ const decoder = new TextDecoder();
 
 /** The field does not end before the limit: its record is not complete. */
 export const incomplete = -1;
+/** No quote closes the field. */
+const unclosed = -2;
 
 export class CsvFields {
   /** Why the record at hand is left out, when it is. */
   bad = "";
   /** Whether the end of the input is at the limit. */
   final = false;
+  /** The place behind the last byte that is there, at the limit or behind it. */
+  known = 0;
+  /** How many values of the record at hand became NULL. */
+  nulls = 0;
   /** The offset of the array's first byte, and where the record at hand starts in it. */
   base = 0;
   start = 0;
@@ -30,6 +36,7 @@ export class CsvFields {
   readonly #fieldDelimiter: Uint8Array;
   readonly #tupleDelimiter: Uint8Array;
   readonly #linesEndWithLf: boolean;
+  readonly #delimiterBytesMax: number;
   /** The content of a quoted field without its quotes, when it had to be copied. */
   #unquoted = new Uint8Array(256);
 
@@ -47,26 +54,28 @@ export class CsvFields {
     this.#tupleDelimiter = settings.tupleDelimiter;
     this.#linesEndWithLf =
       settings.tupleDelimiter.length === 1 && settings.tupleDelimiter[0] === 10;
+    // A carriage return and a line feed are two bytes.
+    this.#delimiterBytesMax = Math.max(
+      2,
+      settings.fieldDelimiter.length,
+      settings.tupleDelimiter.length,
+    );
   }
 
   /** Reads a field into a column. Returns the place of the delimiter behind it, or `incomplete`. */
   read(index: number, bytes: Uint8Array, start: number, limit: number, row: number): number {
     const column = this.#rows.columns[index] as ColumnBuffer;
     if (bytes[start] === quote) {
-      const close = this.#closingQuote(bytes, start, limit);
-      if (close === incomplete) {
-        if (this.#settings.quotes === "strip") {
-          if (!this.final) return incomplete;
-          this.#malformed(column, bytes, start, limit, row, "has a quote that is not closed");
-          return limit - this.#tupleDelimiter.length;
-        }
-      } else {
-        const end = close + 1;
-        if (this.#isEnd(bytes, end)) {
-          if (this.#settings.quotes === "keep") this.#value(column, bytes, start, end, row);
-          else this.#quoted(column, bytes, start + 1, close, row);
-          return end;
-        }
+      const end = this.#quotedEnd(bytes, start, limit);
+      if (end === incomplete) return incomplete;
+      if (end === unclosed) {
+        this.#malformed(column, bytes, start, limit, row, "has a quote that is not closed");
+        return limit - this.#tupleDelimiter.length;
+      }
+      if (end > 0) {
+        if (this.#settings.quotes === "keep") this.#value(column, bytes, start, end, row);
+        else this.#quoted(column, bytes, start + 1, end - 1, row);
+        return end;
       }
     }
     const end = this.skipPlain(bytes, start);
@@ -77,11 +86,9 @@ export class CsvFields {
   /** The place of the delimiter behind a field that nobody reads, or `incomplete`. */
   skip(bytes: Uint8Array, start: number, limit: number): number {
     if (bytes[start] === quote) {
-      const close = this.#closingQuote(bytes, start, limit);
-      if (close === incomplete && this.#settings.quotes === "strip") {
-        return this.final ? limit - this.#tupleDelimiter.length : incomplete;
-      }
-      if (close !== incomplete && this.#isEnd(bytes, close + 1)) return close + 1;
+      const end = this.#quotedEnd(bytes, start, limit);
+      if (end === unclosed) return limit - this.#tupleDelimiter.length;
+      if (end !== 0) return end;
     }
     return this.skipPlain(bytes, start);
   }
@@ -115,7 +122,9 @@ export class CsvFields {
     const { onMalformed } = this.#settings;
     let at = delimiter;
     while (!matches(bytes, at, this.#tupleDelimiter)) {
-      at = this.skip(bytes, at + this.#fieldDelimiter.length, limit);
+      // A quoted field may end at the carriage return before a line feed.
+      const isField = matches(bytes, at, this.#fieldDelimiter);
+      at = isField ? this.skip(bytes, at + this.#fieldDelimiter.length, limit) : at + 1;
       if (at === incomplete) return incomplete;
     }
     const reason = "the record has too many fields";
@@ -127,6 +136,7 @@ export class CsvFields {
   /** Takes back what was written for the record at hand, which is not complete. */
   rollBack(row: number): void {
     this.bad = "";
+    this.nulls = 0;
     for (const column of this.#rows.columns) column.undo(row);
   }
 
@@ -135,6 +145,12 @@ export class CsvFields {
     const { bad } = this;
     this.rollBack(row);
     this.#context.malformed.skipped(bytes.subarray(this.start, end), this.base + this.start, bad);
+  }
+
+  /** Tells of the values of the record at hand that became NULL. */
+  countNulls(): void {
+    this.#context.malformed.nulled(this.nulls);
+    this.nulls = 0;
   }
 
   failLength(): never {
@@ -176,20 +192,52 @@ export class CsvFields {
     this.#value(column, this.#unquoted, 0, length, row);
   }
 
-  /** With quotes kept, a record ends at every tuple delimiter, so the quote must close before. */
-  #closingQuote(bytes: Uint8Array, start: number, limit: number): number {
-    const { escape: escapeByte, quotes } = this.#settings;
+  /**
+   * The place behind the quote that closes the field at `start`; 0 where it is a plain one, since
+   * what follows the quote is no delimiter; `incomplete`, or `unclosed`. What it says depends on
+   * the bytes from the record's start on, never on how many of them happen to be there.
+   */
+  #quotedEnd(bytes: Uint8Array, start: number, limit: number): number {
+    if (this.#settings.quotes === "keep") return this.#keptEnd(bytes, start);
+    const { escape: escapeByte, recordBytesMax } = this.#settings;
+    const longest = this.start + recordBytesMax;
+    const stop = Math.min(this.known, longest);
     let at = start + 1;
-    while (at < limit) {
+    while (at < stop) {
       const code = bytes[at] as number;
       if (code === escapeByte && escapeByte !== quote) at += 2;
-      else if (code === quote) {
-        if (bytes[at + 1] !== quote || at + 1 >= limit) return at;
-        at += 2;
-      } else if (quotes === "keep" && matches(bytes, at, this.#tupleDelimiter)) return incomplete;
-      else at += 1;
+      else if (code !== quote) at += 1;
+      else if (at + 1 >= this.known) return incomplete;
+      else if (bytes[at + 1] === quote) at += 2;
+      else return this.#endBehind(bytes, at + 1, limit);
     }
-    return incomplete;
+    if (this.known >= longest) this.failLength();
+    return this.final ? unclosed : incomplete;
+  }
+
+  /** `end` where the field ends there, 0 where it does not, and `incomplete` where nobody knows. */
+  #endBehind(bytes: Uint8Array, end: number, limit: number): number {
+    // A delimiter that begins before the limit ends at the limit or before.
+    if (end < limit) return this.#isEnd(bytes, end) ? end : 0;
+    if (end + this.#delimiterBytesMax > this.known) return incomplete;
+    return this.#isEnd(bytes, end) ? incomplete : 0;
+  }
+
+  /** With quotes kept, a record ends at every tuple delimiter, so the quote must close before. */
+  #keptEnd(bytes: Uint8Array, start: number): number {
+    const { escape: escapeByte } = this.#settings;
+    let at = start + 1;
+    while (!matches(bytes, at, this.#tupleDelimiter)) {
+      const code = bytes[at] as number;
+      if (code === quote) {
+        if (bytes[at + 1] !== quote) return this.#isEnd(bytes, at + 1) ? at + 1 : 0;
+        at += 2;
+      } else {
+        const isEscape = code === escapeByte && !matches(bytes, at + 1, this.#tupleDelimiter);
+        at += isEscape ? 2 : 1;
+      }
+    }
+    return 0;
   }
 
   #isEnd(bytes: Uint8Array, at: number): boolean {
@@ -210,7 +258,7 @@ export class CsvFields {
     if (!column.nullable)
       failMalformed(`${reason}, and ${column.name} is NOT NULL`, this.base + this.start);
     this.#null(column, row);
-    this.#context.malformed.nulled(1);
+    this.nulls += 1;
   }
 
   #null(column: ColumnBuffer, row: number): void {
@@ -233,7 +281,7 @@ export class CsvFields {
     }
     if (onMalformed === "null") {
       this.#null(column, row);
-      this.#context.malformed.nulled(1);
+      this.nulls += 1;
     } else {
       this.bad ||= reason;
     }

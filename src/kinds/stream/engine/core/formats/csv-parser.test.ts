@@ -79,6 +79,17 @@ const cases: readonly {
     settings: { FIELD_DELIMITER: "\\t" },
     want: [[1n, "x", 2]],
   },
+  {
+    name: "[SX150] a delimiter of records that begins with that of fields",
+    text: '1|x|2|\n2||3|\n3|"|\n"||\n|y|4|\n',
+    settings: { FIELD_DELIMITER: "|", TUPLE_DELIMITER: "|\n" },
+    want: [
+      [1n, "x", 2],
+      [2n, null, 3],
+      [3n, "|\n", null],
+      [null, "y", 4],
+    ],
+  },
   { name: "[SX151] an empty field is NULL", text: ",,\n", want: [[null, null, null]] },
   {
     name: "[SX151] an empty field in quotes is an empty text",
@@ -400,15 +411,18 @@ test("[SX160] a record that is complete in spite of its open quote is read once"
 
 const overlapping = [
   ["||", "||\n"],
-  ["|", "|\n"],
+  ["|", "||"],
+  ["|", "|x"],
   ["ab", "bx"],
+  ['"', "x"],
+  [",", '"\n'],
   [",", ","],
   [",", "\n\n"],
   [",", "aba"],
 ] as const;
 for (const [FIELD_DELIMITER, TUPLE_DELIMITER] of overlapping) {
   const names = JSON.stringify([FIELD_DELIMITER, TUPLE_DELIMITER]);
-  test(`[SX161] the delimiters ${names} overlap and are refused`, () => {
+  test(`[SX161] the delimiters ${names} are refused`, () => {
     const settings = { FIELD_DELIMITER, TUPLE_DELIMITER };
     assert.throws(() => parseCsv(schemaOf("a CHAR, b CHAR"), "abx|||\n", settings), {
       number: 1000,

@@ -5,7 +5,7 @@
  */
 import type { Schema, TypeName } from "../../../language/core/index.ts";
 import { declareColumn, floatText, narrowText, wideText } from "./generate-numbers.ts";
-import type { CsvInputSettings } from "./settings.ts";
+import { beginsWith, type CsvInputSettings } from "./settings.ts";
 
 interface CsvField {
   readonly type: TypeName;
@@ -17,7 +17,7 @@ interface CsvField {
   readonly last: boolean;
 }
 
-/** The text of `function parse(b, start, limit, base, final)`. */
+/** The text of `function parse(b, start, limit, base, known, final)`. */
 export function csvParserText(
   record: Schema,
   order: readonly (number | undefined)[],
@@ -45,6 +45,9 @@ class CsvText {
   readonly #fieldLength: number;
   readonly #recordLength: number;
   readonly #skipsRuns: boolean;
+  /** Whether the first byte of no delimiter can be one of a number, of `true` or of `false`. */
+  readonly #isPlain: boolean;
+  readonly #countsNulls: boolean;
 
   constructor(fields: readonly CsvField[], settings: CsvInputSettings) {
     this.#fields = fields;
@@ -55,8 +58,14 @@ class CsvText {
     const isSkipping = this.#read.length < fields.length;
     this.#skipsRuns = isSkipping && this.#fieldLength === 1 && this.#recordLength === 1;
     this.#linesEndWithLf = this.#recordLength === 1 && settings.tupleDelimiter[0] === 10;
-    this.#atField = delimiterTest("fd", this.#fieldLength);
+    const { fieldDelimiter, tupleDelimiter, onMalformed } = settings;
+    this.#isPlain = ![fieldDelimiter[0], tupleDelimiter[0]].some(isInValues);
+    this.#countsNulls = onMalformed === "null";
     this.#atRecord = delimiterTest("rd", this.#recordLength);
+    const atField = delimiterTest("fd", this.#fieldLength);
+    this.#atField = beginsWith(tupleDelimiter, fieldDelimiter)
+      ? `${atField} && !(${this.#atRecord})`
+      : atField;
   }
 
   text(): string {
@@ -66,9 +75,10 @@ ${constants("rd", "settings.tupleDelimiter", this.#recordLength)}
 const recordBytesMax = settings.recordBytesMax;
 ${this.#skipsRuns ? "const skip = skipper?.skip;" : ""}
 ${this.#read.map((field) => declareColumn(field.type, field.column as number)).join("\n")}
-return function parse(b, start, limit, base, final) {
+return function parse(b, start, limit, base, known, final) {
 ${this.#skipsRuns ? "const isLoaded = skipper !== undefined && skipper.load(b, start, limit);" : ""}
 fields.base = base;
+fields.known = known;
 fields.final = final;
 let row = rows.rowCount, p = start, c = 0;
 ${this.#texts.map(({ column }) => `q${column}.reserve(limit - start); let b${column} = q${column}.bytes, t${column} = q${column}.place;`).join("\n")}
@@ -81,6 +91,7 @@ ${this.#runs().join("\n")}
 }
 ${this.#linesEndWithLf ? "p += b[p] === 13 ? 2 : 1;" : `p += ${this.#recordLength};`}
 if (p - first > recordBytesMax) fields.failLength();
+${this.#countsNulls ? "if (fields.nulls > 0) fields.countNulls();" : ""}
 if (fields.bad !== "") {
 ${this.#save()}
 fields.leaveOut(b, p - ${this.#recordLength}, row);
@@ -212,9 +223,9 @@ ${this.#afterCall()}`;
   #value(field: CsvField, column: number): string {
     const ends = this.#ends(field);
     const otherwise = `else {\n${this.#slow(column)}\n}`;
+    if (field.type === "VARSIZED") return this.#textValue(field, column);
+    if (!this.#isPlain) return this.#slow(column);
     switch (field.type) {
-      case "VARSIZED":
-        return this.#textValue(field, column);
       case "CHAR":
         return `const x = c;
 c = b[++p];
@@ -243,13 +254,15 @@ ${otherwise}`;
       field.last && this.#linesEndWithLf
         ? `if (p > s && b[p - 1] === 13) t${column}--;\nconst e = p > s && b[p - 1] === 13 ? p - 1 : p;`
         : "const e = p;";
+    const isShort =
+      field.last || !this.#linesEndWithLf ? "" : " || (c === 10 && b[p - 1] === 13 && p > s)";
     const whenEmpty = field.nullable ? `if (e === s) q${column}.setNull(row);` : "";
     return `if (c === 34) {
 ${this.#slow(column)}
 } else {
 let high = 0;
 while (!(${this.#atField}) && !(${this.#atRecord})) { b${column}[t${column}++] = c; high |= c; c = b[++p]; }
-if (high > 127) {
+if (high > 127${isShort}) {
 t${column} -= p - s;
 ${this.#slow(column)}
 } else {
@@ -263,6 +276,12 @@ ${whenEmpty}
 /** Whether a call is worth it: one number is soon skipped byte by byte. */
 function isLong(run: readonly CsvField[]): boolean {
   return run.length > 1 || run[0]?.type === "VARSIZED";
+}
+
+const valueBytes = new TextEncoder().encode("0123456789+-.truefals");
+
+function isInValues(byte: number | undefined): boolean {
+  return byte !== undefined && valueBytes.includes(byte);
 }
 
 function constants(name: string, from: string, length: number): string {

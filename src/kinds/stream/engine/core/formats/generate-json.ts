@@ -50,7 +50,7 @@ record++;
 let found = 0, whole = false;
 parsing: {
 ${this.#blanks()}
-if (${this.#atEnd()}) { p += ${delimiterLength}; continue; }
+if (${this.#atEnd()}) { p += ${delimiterLength}; if (p - first > recordBytesMax) values.failLength(); continue; }
 if (c !== 123) break parsing;
 ${this.#object(root)}
 ${this.#blanks()}

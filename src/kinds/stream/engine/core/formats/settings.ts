@@ -69,6 +69,8 @@ export function csvInputSettings(settings: Settings): CsvInputSettings {
   const tupleDelimiter = read.bytes("TUPLE_DELIMITER", "\n");
   refuseOverlap(fieldDelimiter, tupleDelimiter);
   refuseSelfOverlap(tupleDelimiter);
+  refuseQuotes("FIELD_DELIMITER", fieldDelimiter);
+  refuseQuotes("TUPLE_DELIMITER", tupleDelimiter);
   return {
     fieldDelimiter,
     tupleDelimiter,
@@ -81,15 +83,31 @@ export function csvInputSettings(settings: Settings): CsvInputSettings {
   };
 }
 
-/** A record could end inside of the delimiter of its fields, and nobody would see where. */
+/**
+ * A record could end inside of the delimiter of its fields, and nobody would see where. A whole
+ * one may begin the delimiter of records, as in `|` and `|` with a line feed: where that goes on
+ * with a control character, what begins there is the longer of both.
+ */
 function refuseOverlap(field: Uint8Array, tuple: Uint8Array): void {
-  for (let from = 0; from < field.length; from += 1) {
+  const isLonger = beginsWith(tuple, field) && (tuple[field.length] as number) < 32;
+  for (let from = isLonger ? 1 : 0; from < field.length; from += 1) {
     const rest = field.subarray(from, from + tuple.length);
     if (!rest.every((byte, at) => byte === tuple[at])) continue;
     throw new DialectError(1000, "FIELD_DELIMITER and TUPLE_DELIMITER overlap", {
-      hint: "No end of the first may be a beginning of the second.",
+      hint: "No end of the first may be a beginning of the second, but for '|' and '|\\n' and their like.",
     });
   }
+}
+
+/** Whether a delimiter goes on behind another one that it begins with. */
+export function beginsWith(longer: Uint8Array, shorter: Uint8Array): boolean {
+  return longer.length > shorter.length && shorter.every((byte, at) => byte === longer[at]);
+}
+
+/** A quote that ends a field would begin a delimiter. */
+function refuseQuotes(key: string, delimiter: Uint8Array): void {
+  if (!delimiter.includes(34)) return;
+  throw new DialectError(1000, `${key} contains a double quote, which encloses fields`);
 }
 
 /** In a row of such delimiters, where one of them begins depends on where a chunk begins. */

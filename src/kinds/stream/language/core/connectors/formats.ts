@@ -13,7 +13,8 @@ const tupleDelimiter: SettingDescriptor = {
   key: "TUPLE_DELIMITER",
   type: delimiter,
   default: "\n",
-  description: "What stands between two records.",
+  description:
+    "What stands between two records. In CSV it may begin with FIELD_DELIMITER, as '|\\n' does with '|'.",
 };
 const fieldDelimiter: SettingDescriptor = {
   key: "FIELD_DELIMITER",
