@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hashPlan, planFromJson, planToJson } from "./check-plan.ts";
+import { createPrng } from "../../../../ground/kernel/prng.ts";
+import { fnv64, hashPlan, planFromJson, planToJson } from "./check-plan.ts";
 import type { Plan } from "./plan.ts";
 import { errorOf, examplePlan } from "./testing.ts";
 
@@ -42,6 +43,16 @@ test("[SY45] the hash depends on what is computed, not on settings beside it", (
   const parallel = examplePlan(`${text} SET(4 AS "QUERY".PARALLELISM)`);
   assert.equal(hashPlan(parallel), hash);
   assert.equal(parallel.settings.parallelism, 4);
+});
+
+test("[SY45] the hash is FNV-1a of 64 bits, for checkpoints that were taken before", () => {
+  const prng = createPrng("fnv");
+  for (let length = 0; length < 300; length += 1) {
+    const bytes = Uint8Array.from({ length }, () => prng.below(256));
+    let hash = 0xcbf29ce484222325n;
+    for (const byte of bytes) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+    assert.equal(fnv64(bytes), hash.toString(16).padStart(16, "0"));
+  }
 });
 
 function withNode(one: Plan, id: number, change: object): unknown {

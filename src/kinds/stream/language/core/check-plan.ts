@@ -143,9 +143,20 @@ function invalid(reason: string): DialectError {
  */
 export function hashPlan(plan: Plan): string {
   const text = JSON.stringify({ version: plan.version, nodes: plan.nodes });
-  let hash = 0xcbf29ce484222325n;
-  for (const byte of new TextEncoder().encode(text)) {
-    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n);
+  return fnv64(new TextEncoder().encode(text));
+}
+
+/** FNV-1a with 64 bits, in two halves: its prime is 2^40 + 435. */
+export function fnv64(bytes: Uint8Array): string {
+  let high = 0xcbf29ce4;
+  let low = 0x84222325;
+  for (const byte of bytes) {
+    const mixed = (low ^ byte) >>> 0;
+    const product = mixed * 435;
+    low = product >>> 0;
+    const carry = (product - low) / 4_294_967_296;
+    high = (Math.imul(high, 435) + carry + (mixed << 8)) >>> 0;
   }
-  return hash.toString(16).padStart(16, "0");
+  const hexadecimal = (half: number): string => half.toString(16).padStart(8, "0");
+  return hexadecimal(high) + hexadecimal(low);
 }

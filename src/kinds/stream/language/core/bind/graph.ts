@@ -25,7 +25,8 @@ export class Graph {
 
   add(op: PlanOp, inputs: readonly (number | PlanInput)[], schema: Schema): number {
     const node: GraphNode = { inputs: inputs.map(toInput), op, schema };
-    const key = JSON.stringify(node);
+    const inputsText = node.inputs.map((input) => `${input.node} ${input.shiftMs}`).join();
+    const key = `${inputsText} ${textOf(op)} ${textOf(schema)}`;
     this.#characters += key.length;
     if (this.#characters > planCharactersMax) throw tooLarge();
     const known = this.#known.get(key);
@@ -62,6 +63,18 @@ export class Graph {
     for (const root of roots) visit(root);
     return { nodes, places };
   }
+}
+
+/** Parts of plans never change, and most of them pass the optimizer's rules as they are. */
+const texts = new WeakMap<object, string>();
+
+function textOf(part: object): string {
+  let text = texts.get(part);
+  if (text === undefined) {
+    text = JSON.stringify(part);
+    texts.set(part, text);
+  }
+  return text;
 }
 
 function tooLarge(): DialectError {

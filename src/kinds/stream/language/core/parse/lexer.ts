@@ -21,19 +21,11 @@ export interface Token {
 export const textCharactersMax = 1_048_576;
 export const statementCharactersMax = 131_072;
 
-const symbols = [
-  "<=>",
-  "<=",
-  ">=",
-  "==",
-  "!=",
-  "<>",
-  "<<",
-  ">>",
-  "||",
-  "::",
+const symbols = new Set([
+  ...["<=>", "<=", ">=", "==", "!=", "<>", "<<", ">>", "||", "::"],
   ...["(", ")", ",", ";", ".", "=", "<", ">", "+", "-", "*", "/", "%", "!", "&", "|", "^", "~"],
-];
+]);
+const symbolCharactersMax = 3;
 const space = /\s*/y;
 const nameForm = /[\p{L}_][\p{L}\p{N}_$]*/uy;
 const numberForm = /0[xX][0-9a-fA-F]+|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?/y;
@@ -79,13 +71,18 @@ export function lex(text: string): readonly Token[] {
 function skipSpace(text: string, from: number): number {
   let at = from;
   for (;;) {
-    space.lastIndex = at;
-    space.test(text);
-    at = space.lastIndex;
-    if (text.startsWith("--", at)) {
+    let code = text.charCodeAt(at);
+    while (code === 32 || code === 10) code = text.charCodeAt(++at);
+    if (code < 32 || code > 127) {
+      space.lastIndex = at;
+      space.test(text);
+      at = space.lastIndex;
+      code = text.charCodeAt(at);
+    }
+    if (code === 45 && text.charCodeAt(at + 1) === 45) {
       const end = text.indexOf("\n", at);
       at = end === -1 ? text.length : end + 1;
-    } else if (text.startsWith("/*", at)) {
+    } else if (code === 47 && text.charCodeAt(at + 1) === 42) {
       const end = text.indexOf("*/", at + 2);
       if (end === -1) throw lexError(text, at, "this comment has no end");
       at = end + 2;
@@ -99,18 +96,21 @@ function readToken(text: string, start: number): Token {
   const first = text[start] as string;
   if (first === "'") return readText(text, start);
   if (first === '"' || first === "`") return readQuoted(text, start, first);
-  const name = match(nameForm, text, start);
+  const name = isLetter(text.charCodeAt(start)) ? match(nameForm, text, start) : undefined;
   if (name !== undefined) {
     const end = start + name.length;
     return { type: "name", text: name, word: name.toUpperCase(), start, end };
   }
-  const number = match(numberForm, text, start);
+  const isNumeric = (first >= "0" && first <= "9") || first === ".";
+  const number = isNumeric ? match(numberForm, text, start) : undefined;
   if (number !== undefined) {
     return { type: "number", text: number, word: "", start, end: start + number.length };
   }
-  for (const symbol of symbols) {
-    if (text.startsWith(symbol, start)) {
-      return { type: "symbol", text: symbol, word: "", start, end: start + symbol.length };
+  for (let length = symbolCharactersMax; length > 0; length -= 1) {
+    const symbol = text.slice(start, start + length);
+    // At the end of the text a slice is shorter: it is found when its length comes.
+    if (symbol.length === length && symbols.has(symbol)) {
+      return { type: "symbol", text: symbol, word: "", start, end: start + length };
     }
   }
   throw lexError(text, start, `the character ${JSON.stringify(first)} means nothing here`);
@@ -153,6 +153,11 @@ function readQuoted(text: string, start: number, quote: string): Token {
     value += quote;
     from = end + 2;
   }
+}
+
+/** Whether a name may begin with it; beyond ASCII the form decides. */
+function isLetter(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || code === 95 || code > 127;
 }
 
 function match(form: RegExp, text: string, at: number): string | undefined {
