@@ -1,7 +1,7 @@
 /** The lake: tables as Parquet files with a DuckLake catalog, and SQL over them. */
 
 export type { ColumnsOfRows } from "./append/column-file.ts";
-export { findOrCreateTable } from "./append/find-table.ts";
+export { type FoundTable, findOrCreateTable } from "./append/find-table.ts";
 export { GroupFile } from "./append/group-file.ts";
 export { LakeAppender } from "./append/lake-appender.ts";
 export { checkLakeFiles, type LakeReport } from "./check/check-lake-files.ts";
@@ -21,6 +21,7 @@ export type {
   NewDataFile,
   NewDeleteFile,
   ObjectStore,
+  PutFile,
   SnapshotId,
   TableChange,
   TableId,

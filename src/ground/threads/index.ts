@@ -1,8 +1,10 @@
 export {
   type AnswerOf,
   type ArgumentOf,
+  type Asked,
   type Call,
   type ErrorRules,
+  type Handlers,
   type RequestOf,
   type Side,
   type Silent,

@@ -25,7 +25,7 @@ export interface GroupFileOptions {
   readonly table: Pick<LakeTable, "path" | "columns">;
   /** The columns that have values, by name and in this order; the others are NULL. */
   readonly columns: readonly string[];
-  readonly objects: ObjectStore;
+  readonly objects: Pick<ObjectStore, "put">;
   /** An existing directory (`emptyStaging`) that nothing else uses. */
   readonly stagingDir: string;
   readonly prng: Prng;

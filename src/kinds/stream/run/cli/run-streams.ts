@@ -6,8 +6,10 @@ import { realFiles } from "../../../../ground/kernel/node/real-files.ts";
 import { MemoryBudget, machine } from "../../../../ground/process/index.ts";
 import { defaultDialect, type Plan, translateDialectError } from "../../language/core/index.ts";
 import type { QueryProgress } from "../core/progress.ts";
-import { needsLake, usesLake } from "../core/uses-lake.ts";
+import { usesLake } from "../core/uses-lake.ts";
 import { StreamPool } from "../host/stream-pool.ts";
+import { fragmentLake } from "../lake/answer-calls.ts";
+import type { FragmentLake } from "../lake/fragment-lake.ts";
 import {
   type OpenedStreamLake,
   openStreamLake,
@@ -48,6 +50,7 @@ export async function runStreams(
   try {
     if (usesLake(text)) opened = await openStreamLake(options, clock);
     const lake = opened?.lake;
+    const own = lake === undefined ? undefined : fragmentLake(lake);
     const folder = file === "-" ? process.cwd() : dirname(resolve(file));
     const places = {
       sourceDir: folder,
@@ -55,7 +58,7 @@ export async function runStreams(
       print: (_sink: string, rows: string) => written(rows),
       tell: (text: string) => terminal.err(`${text}\n`),
     };
-    const connectors = createLocalConnectors(lake === undefined ? places : { ...places, lake });
+    const connectors = createLocalConnectors({ ...places, ...(own && { lake: own }) });
     const tables = await opened?.tables();
     const explained = (answer: string): void => terminal.out(`${answer}\n`);
     const planned = planFile(text, defaultDialect, { explained, tables }).map(({ name, plan }) => ({
@@ -63,13 +66,12 @@ export async function runStreams(
       plan: withParallelism(plan, options.parallelism),
     }));
     const most = Math.max(0, ...planned.map(({ plan }) => plan.settings.parallelism));
-    if (most > 1) pool = openPool(most, places, clock);
+    if (most > 1) pool = openPool(most, places, own, clock);
     for (const { name, plan } of planned) {
       const root = options.checkpoint;
       const directory = root === undefined ? undefined : join(root, name);
       const place = { name, plan, directory, files: realFiles, lake };
-      // The lake is this thread's, so a query that uses it runs here.
-      const isPooled = plan.settings.parallelism > 1 && !needsLake(plan);
+      const isPooled = plan.settings.parallelism > 1;
       const query = new LocalQuery({
         plan,
         connectors,
@@ -122,6 +124,7 @@ function withParallelism(plan: Plan, parallelism: number | undefined): Plan {
 function openPool(
   instances: number,
   { sourceDir, sinkDir, print, tell }: Required<Omit<LocalPlaces, "lake">>,
+  lake: FragmentLake | undefined,
   clock: Clock,
 ): StreamPool {
   const budget = new MemoryBudget(Number.MAX_SAFE_INTEGER);
@@ -132,6 +135,7 @@ function openPool(
     print,
     tell,
     memory: { budget, bytesMax: budget.bytesMax },
+    ...(lake && { lake }),
   });
 }
 

@@ -5,7 +5,16 @@
  */
 import type { LakeColumn, LakeTable as StoredTable } from "../../../../data/lake/core/index.ts";
 import { quoteName } from "../../../../data/sql/core/index.ts";
-import type { Field, LakeTable, Schema, TypeName } from "../../language/core/index.ts";
+import {
+  type Field,
+  type LakeTable,
+  notNull,
+  type Schema,
+  type TypeName,
+} from "../../language/core/index.ts";
+
+/** Stands before the columns of rows that were added. */
+export const rowIdField: Field = { name: "_row_id", type: notNull("INT64") };
 
 const lakeTypes: Readonly<Record<TypeName, string>> = {
   INT8: "TINYINT",

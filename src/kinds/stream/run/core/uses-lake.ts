@@ -22,11 +22,6 @@ export function isLakePlan({ nodes }: Plan): boolean {
   return nodes.some(({ op }) => (op.kind === "sink" || op.kind === "source") && op.type === "Lake");
 }
 
-/** Whether a part of the plan opens the lake. */
-export function needsLake(plan: Plan): boolean {
-  return isLakePlan(plan) || plan.nodes.some(({ op }) => op.kind === "lookupJoin");
-}
-
 function has(value: unknown, test: (node: Record<string, unknown>) => boolean): boolean {
   if (Array.isArray(value)) return value.some((each) => has(each, test));
   if (typeof value !== "object" || value === null) return false;

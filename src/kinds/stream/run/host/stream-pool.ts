@@ -25,6 +25,8 @@ import {
 import { type EdgeHub, type EdgeName, edgePath } from "../exchange/edge-hub.ts";
 import type { PeerMeasures } from "../exchange/measure-peer.ts";
 import { openRingOut } from "../exchange/ring.ts";
+import type { FragmentLake } from "../lake/fragment-lake.ts";
+import { lakeHandlers } from "./lake-talk.ts";
 import { layRings } from "./lay-rings.ts";
 import { newThreadWords, releaseThread } from "./stream-memory.ts";
 import {
@@ -48,6 +50,8 @@ export interface StreamPoolOptions {
     readonly hub: EdgeHub;
     readonly headers: Readonly<Record<string, string>>;
   };
+  /** The lake of the process; absent: there is none. */
+  readonly lake?: Pick<FragmentLake, "calls" | "stagingDir">;
 }
 
 type ThreadPeer = Peer<StreamThread, StreamThreadOwner>;
@@ -204,12 +208,13 @@ export class StreamPool implements StreamHost {
   }
 
   #startThread(thread: number): ThreadPeer {
-    const { clock, places, memory, exchange, print, tell } = this.#options;
+    const { clock, places, memory, exchange, print, tell, lake } = this.#options;
     const words = newThreadWords(this.#reservation, memory.bytesMax);
     const options: StreamThreadOptions = {
       ...places,
       memory: words,
       exchangeHeaders: exchange?.headers,
+      lakeStagingDir: lake?.stagingDir,
     };
     const eventsOf = (run: QueryRun): FragmentEvents | undefined => {
       const pooled = this.#runs.get(runName(run));
@@ -225,6 +230,7 @@ export class StreamPool implements StreamHost {
       worker: { name: `stream-${thread}` },
       handlers: {
         requests: {
+          ...lakeHandlers(lake?.calls),
           print: async ({ sink, text }) => {
             await print(sink, text);
             return undefined;

@@ -11,6 +11,7 @@ import type {
   QueryRun,
 } from "../core/stream-host.ts";
 import type { PeerMeasures } from "../exchange/measure-peer.ts";
+import type { LakeRequests } from "../lake/fragment-lake.ts";
 import type { StreamMemoryWords } from "./stream-memory.ts";
 
 export interface StreamThreadOptions {
@@ -19,6 +20,8 @@ export interface StreamThreadOptions {
   readonly memory: StreamMemoryWords;
   /** The headers for other processes' exchange ports; absent: there is no exchange with any. */
   readonly exchangeHeaders: Readonly<Record<string, string>> | undefined;
+  /** Where files for the lake are written; absent: there is no lake. */
+  readonly lakeStagingDir: string | undefined;
 }
 
 export interface DeployRequest {
@@ -48,7 +51,8 @@ export interface StreamThread {
 }
 
 export interface StreamThreadOwner {
-  readonly requests: {
+  /** Without a lake there is nobody who asks for it. */
+  readonly requests: LakeRequests & {
     /** Answers when there is room for more. */
     print(rows: { readonly sink: string; readonly text: string }): undefined;
   };

@@ -1,6 +1,7 @@
 /** A stream thread: it hosts fragments of any number of queries. */
 import "../../language/index.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
+import { createSystemPrng } from "../../../../ground/kernel/node/system-random.ts";
 import { servePeer } from "../../../../ground/threads/index.ts";
 import { DialectError } from "../../language/core/index.ts";
 import { type FragmentEvents, type QueryRun, runName } from "../core/stream-host.ts";
@@ -9,6 +10,7 @@ import { ExchangeClient } from "../exchange/exchange-client.ts";
 import { openRingIn, openRingOut } from "../exchange/ring.ts";
 import { createLocalConnectors } from "../local/local-connectors.ts";
 import { HereHost } from "./here-host.ts";
+import { askLake } from "./lake-talk.ts";
 import { StreamMemory } from "./stream-memory.ts";
 import {
   type StreamThread,
@@ -24,7 +26,7 @@ interface Running {
 }
 
 servePeer<StreamThread, StreamThreadOptions, StreamThreadOwner>((options, owner) => {
-  const { sourceDir, sinkDir, exchangeHeaders } = options;
+  const { sourceDir, sinkDir, exchangeHeaders, lakeStagingDir: stagingDir } = options;
   const clock = realClock;
   const client =
     exchangeHeaders === undefined
@@ -34,6 +36,9 @@ servePeer<StreamThread, StreamThreadOptions, StreamThreadOwner>((options, owner)
     connectors: createLocalConnectors({
       sourceDir,
       sinkDir,
+      ...(stagingDir !== undefined && {
+        lake: { calls: askLake(owner), stagingDir, clock, prng: createSystemPrng() },
+      }),
       print: (sink, text) => owner.ask("print", { sink, text }),
       tell: (text) => owner.tell("told", text),
     }),

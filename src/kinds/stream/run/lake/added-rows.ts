@@ -14,28 +14,19 @@ import {
   withFiles,
 } from "../../../../data/lake/index.ts";
 import { quoteName } from "../../../../data/sql/core/index.ts";
-import { DialectError, type Field, notNull, type Schema } from "../../language/core/index.ts";
+import { DialectError, type Field, type Schema } from "../../language/core/index.ts";
 import { groupFiles } from "../core/group-files.ts";
-import { columnsFor, readSql } from "../core/lake-types.ts";
-import { type CsvRows, spoolRows } from "./csv-rows.ts";
+import { columnsFor, readSql, rowIdField } from "../core/lake-types.ts";
+import type { SpooledFile, WantedAdded } from "./fragment-lake.ts";
+import { spoolRows } from "./spool-rows.ts";
 import type { StreamLake } from "./stream-lake.ts";
 
 const groupRowsMax = 250_000;
-const rowIdField: Field = { name: "_row_id", type: notNull("INT64") };
-
-export interface ReadAdded {
-  readonly rows: AddedRows;
-  readonly table: LakeTable;
-  readonly snapshot: SnapshotId;
-  /** The columns that the source gives. */
-  readonly schema: Schema;
-  readonly afterRowId: number | undefined;
-}
 
 /** The groups to read: one where rows were removed, because all ids are compared then. */
 export async function cutAdded(
   lake: StreamLake,
-  { rows, table, snapshot, afterRowId }: Omit<ReadAdded, "schema">,
+  { rows, table, snapshot, afterRowId }: WantedAdded,
   signal: AbortSignal,
 ): Promise<readonly AddedRows[]> {
   if (rows.added.length === 0) return [];
@@ -51,11 +42,11 @@ export async function cutAdded(
 }
 
 /** The rows of one group, in the order of their ids, which are their first column. */
-export async function readAdded(
+export async function spoolAdded(
   lake: StreamLake,
-  { rows, table, snapshot, schema, afterRowId }: ReadAdded,
+  { rows, table, snapshot, schema, afterRowId }: WantedAdded & { readonly schema: Schema },
   signal: AbortSignal,
-): Promise<CsvRows> {
+): Promise<SpooledFile> {
   const values = columnsFor(table, schema).map((column, at) => {
     const { name, type } = schema[at] as Field;
     if (column === undefined) throw columnGone(table.name, name);

@@ -4,10 +4,7 @@
  * may be of any size.
  */
 import { type FileHandle, open, unlink } from "node:fs/promises";
-import { join } from "node:path";
-import { quoteName, quoteText } from "../../../../data/sql/core/index.ts";
 import { AssertionError } from "../../../../ground/kernel/errors.ts";
-import { randomText } from "../../../../ground/kernel/prng.ts";
 import {
   allRows,
   createRecordParser,
@@ -16,26 +13,12 @@ import {
   viewOf,
 } from "../../engine/core/index.ts";
 import type { Schema } from "../../language/core/index.ts";
-import type { StreamLake } from "./stream-lake.ts";
+import type { SpooledFile } from "./fragment-lake.ts";
 
 const blockBytes = 256 * 1024;
 
-/** Writes the rows of a SELECT whose columns are those of `schema`, by name. */
-export async function spoolRows(
-  { engine, spoolDir, prng }: StreamLake,
-  select: string,
-  schema: Schema,
-  signal: AbortSignal,
-): Promise<CsvRows> {
-  const path = join(spoolDir, `rows-${randomText(prng, 16)}.csv`);
-  const texts = schema.flatMap(({ name, type }) =>
-    type.name === "VARSIZED" ? [quoteName(name)] : [],
-  );
-  const quoted = texts.length === 0 ? "" : `, FORCE_QUOTE (${texts.join(", ")})`;
-  const options = `FORMAT csv, HEADER false, DELIMITER ',', QUOTE '"', ESCAPE '"', NULLSTR ''${quoted}`;
-  const copy = `COPY (${select}) TO ${quoteText(path)} (${options})`;
+export async function openCsvRows({ path }: SpooledFile, schema: Schema): Promise<CsvRows> {
   try {
-    await engine.withSession([], signal, (session) => session.run(copy, signal));
     return new CsvRows(path, await open(path, "r"), schema);
   } catch (thrown) {
     await unlink(path).catch(() => undefined);

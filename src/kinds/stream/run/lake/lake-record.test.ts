@@ -11,6 +11,7 @@ import { type Manifest, manifestVersion } from "../core/manifest.ts";
 import { createLocalConnectors } from "../local/local-connectors.ts";
 import { planFile } from "../local/plan-file.ts";
 import { openLakeWorld } from "../testing/lake-world.ts";
+import { fragmentLake } from "./answer-calls.ts";
 import { openLakeRecord } from "./lake-record.ts";
 
 let laterMs = 0;
@@ -28,8 +29,9 @@ async function open(table: string): Promise<{ sink: SinkWriter; record: Checkpoi
   const [planned] = planFile(text, defaultDialect, { tables: await world.tables() });
   const node = planned?.plan.nodes.find(({ op }) => op.kind === "sink");
   assert.ok(planned !== undefined && node?.op.kind === "sink");
-  const places = { sourceDir: home, sinkDir: home, print: () => undefined, lake };
-  const sink = await createLocalConnectors(places).openSink({
+  const places = { sourceDir: home, sinkDir: home, print: () => undefined };
+  const fragments = { ...places, lake: fragmentLake(lake) };
+  const sink = await createLocalConnectors(fragments).openSink({
     ...{ op: node.op, schema: node.schema, from: undefined },
   });
   const directory = join(home, table);

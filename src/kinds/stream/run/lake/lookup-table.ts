@@ -3,8 +3,7 @@
  * changes it. While the next version is loaded both count as memory of the query. A join sees the
  * version that is there when a row arrives; which one is no part of a checkpoint. Rule: SU48.
  */
-import { type TableVersion, tableSql, withFiles } from "../../../../data/lake/index.ts";
-import { quoteName } from "../../../../data/sql/core/index.ts";
+import type { TableVersion } from "../../../../data/lake/index.ts";
 import { sleep } from "../../../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
 import {
@@ -13,16 +12,15 @@ import {
   type MemoryAccount,
   RowStore,
 } from "../../engine/core/index.ts";
-import { DialectError, type Field, type Schema } from "../../language/core/index.ts";
+import { DialectError, type Schema } from "../../language/core/index.ts";
 import type { OpenedTable } from "../core/connectors.ts";
-import { columnsFor, readSql } from "../core/lake-types.ts";
-import { spoolRows } from "./csv-rows.ts";
-import type { StreamLake } from "./stream-lake.ts";
+import { openCsvRows } from "./csv-rows.ts";
+import type { FragmentLake } from "./fragment-lake.ts";
 
 export interface LookupTableOptions {
   readonly table: string;
   readonly columns: Schema;
-  readonly lake: StreamLake;
+  readonly lake: FragmentLake;
   readonly memory: MemoryAccount;
 }
 
@@ -48,7 +46,7 @@ export async function openLookupTable(options: LookupTableOptions): Promise<Open
 
 async function follow(
   loader: TableLoader,
-  { clock }: StreamLake,
+  { clock }: FragmentLake,
   signal: AbortSignal,
   renew: (version: LookupVersion) => void,
 ): Promise<void> {
@@ -87,10 +85,10 @@ class TableLoader {
 
   /** `undefined` where the table is as it was. */
   async loadChanged(): Promise<LookupVersion | undefined> {
-    const { catalog } = this.#options.lake;
-    const { snapshot } = await catalog.current();
+    const { calls } = this.#options.lake;
+    const snapshot = await calls.lakeSnapshot(undefined);
     if (snapshot === this.#snapshot) return undefined;
-    const version = await this.#resolve();
+    const version = await calls.lakeTable(this.#options.table);
     const files = filesOf(version);
     const rows = files === this.#files ? undefined : await this.#read(version);
     this.#snapshot = version.snapshot;
@@ -98,38 +96,18 @@ class TableLoader {
     return rows;
   }
 
-  async #resolve(): Promise<TableVersion> {
-    const { lake, table: name } = this.#options;
-    const moment = { kind: "current" } as const;
-    const [version] = await lake.catalog.resolve([{ schema: undefined, name, moment }]);
-    assert(version !== undefined, "a table that is resolved has a version");
-    return version;
-  }
-
   async #read(version: TableVersion): Promise<LookupVersion> {
     const { lake, columns: schema } = this.#options;
-    const values = columnsFor(version.table, schema).map((column, at) => {
-      const { name, type } = schema[at] as Field;
-      if (column === undefined) throw columnGone(version.table.name, name);
-      return `${readSql(column, type.name)} AS ${quoteName(name)}`;
-    });
-    const spooled = await withFiles(lake.objects, [version], this.#signal, async (localPaths) => {
-      const rows = tableSql(version, { rowIds: false, localPaths });
-      return await spoolRows(
-        lake,
-        `SELECT ${values.join(", ")} FROM (${rows})`,
-        schema,
-        this.#signal,
-      );
-    });
+    const spooled = await lake.calls.lakeSpoolTable({ version, schema }, this.#signal);
+    const rows = await openCsvRows(spooled, schema);
     const store = new RowStore(schema.map(({ type }) => type));
     try {
-      for (let next = await spooled.next(); next !== undefined; next = await spooled.next()) {
+      for (let next = await rows.next(); next !== undefined; next = await rows.next()) {
         store.append(next.views, allRows(next.rowCount));
         this.#account(store.bytes);
       }
     } finally {
-      await spooled.close();
+      await rows.close();
     }
     this.#bytes = store.bytes;
     this.#options.memory.set(this.#bytes);
@@ -155,8 +133,4 @@ class TableLoader {
 function filesOf({ table, files }: TableVersion): string {
   const parts = files.map(({ fileId, deletes }) => `${fileId}/${deletes?.fileId ?? ""}`);
   return [table.tableId, table.schemaSnapshot, ...parts].join();
-}
-
-function columnGone(table: string, name: string): DialectError {
-  return new DialectError(4002, `the table ${table} has no column ${name} any more`);
 }

@@ -11,8 +11,9 @@ import {
 import { DialectError, type Settings } from "../../language/core/index.ts";
 import type { SinkWriter, SourceReader } from "../core/connector.ts";
 import type { Connectors, OpenSink, OpenSource } from "../core/connectors.ts";
+import type { FragmentLake } from "../lake/fragment-lake.ts";
 import { openLookupTable } from "../lake/lookup-table.ts";
-import type { StreamLake } from "../lake/stream-lake.ts";
+
 import { openChecksumWriter } from "../sinks/checksum-writer.ts";
 import { openFileWriter } from "../sinks/file-writer.ts";
 import { openLakeWriter } from "../sinks/lake-writer.ts";
@@ -32,7 +33,7 @@ export interface LocalPlaces {
   readonly tell?: (text: string) => void;
   readonly print: (sink: string, text: string) => Promise<void> | undefined;
   /** Absent where there is none. */
-  readonly lake?: StreamLake;
+  readonly lake?: FragmentLake;
 }
 
 type Source = (options: OpenSource, places: LocalPlaces) => Promise<SourceReader> | SourceReader;
@@ -117,7 +118,7 @@ export function createLocalConnectors(places: LocalPlaces): Connectors {
   };
 }
 
-function lakeOf({ lake }: LocalPlaces): StreamLake {
+function lakeOf({ lake }: LocalPlaces): FragmentLake {
   if (lake !== undefined) return lake;
   throw new DialectError(2008, "there is no lake here");
 }

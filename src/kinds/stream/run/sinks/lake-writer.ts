@@ -5,11 +5,10 @@
  * or is killed has put is nobody's, and swept by the lake's upkeep.
  */
 import {
-  findOrCreateTable,
   GroupFile,
   type LakeColumn,
   type NewColumn,
-  refuseTableName,
+  type ObjectStore,
 } from "../../../../data/lake/index.ts";
 import {
   type PlainColumn,
@@ -22,12 +21,12 @@ import { DialectError, type Schema, type SinkOp } from "../../language/core/inde
 import type { SinkWriter } from "../core/connector.ts";
 import { columnsFor, lakeTypeOf } from "../core/lake-types.ts";
 import type { PreparedFiles } from "../core/prepared-files.ts";
-import type { StreamLake } from "../lake/stream-lake.ts";
+import type { FragmentLake } from "../lake/fragment-lake.ts";
 
 export interface LakeWriterOptions {
   readonly op: SinkOp;
   readonly schema: Schema;
-  readonly lake: StreamLake;
+  readonly lake: FragmentLake;
 }
 
 /** DuckDB's own size of row groups, which other readers share out between threads. */
@@ -38,8 +37,6 @@ const fileBytes = 128 * 1024 * 1024;
 
 export async function openLakeWriter({ op, schema, lake }: LakeWriterOptions): Promise<SinkWriter> {
   const name = String(op.config.TABLE);
-  refuseTableName(name);
-  await lake.refuseWrite?.(name);
   const columns = schema.map(
     (field): NewColumn => ({
       name: field.name,
@@ -48,7 +45,7 @@ export async function openLakeWriter({ op, schema, lake }: LakeWriterOptions): P
       defaultValue: undefined,
     }),
   );
-  const { table, snapshot } = await findOrCreateTable(lake, { name, columns }, "stream");
+  const { table, snapshot } = await lake.calls.lakeSinkTable({ name, columns });
   const written = columnsFor(table, schema).map((column, at) => {
     const wanted = columns[at] as NewColumn;
     if (column?.type === wanted.type) return column;
@@ -57,7 +54,10 @@ export async function openLakeWriter({ op, schema, lake }: LakeWriterOptions): P
   const about = { tableId: table.tableId, table: table.name, readSnapshot: snapshot };
   const groups = new RowGroups(schema, () => {
     const names = written.map((column) => column.name);
-    return new GroupFile({ ...lake, table, columns: names });
+    const { stagingDir, prng, calls } = lake;
+    const put: ObjectStore["put"] = (path, localPath, signal) =>
+      calls.lakePut({ path, localPath }, signal);
+    return new GroupFile({ stagingDir, prng, objects: { put }, table, columns: names });
   });
 
   return {

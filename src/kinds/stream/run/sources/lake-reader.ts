@@ -12,18 +12,18 @@ import {
   type TableId,
 } from "../../../../data/lake/index.ts";
 import { sleep } from "../../../../ground/kernel/clock.ts";
-import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
+import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { batchRowsMax, type RowStore } from "../../engine/core/index.ts";
 import { DialectError, type Schema, type SourceOp } from "../../language/core/index.ts";
 import type { Reading, SourceReader } from "../core/connector.ts";
 import { type LakePosition, parseLakePosition } from "../core/lake-position.ts";
-import { cutAdded, readAdded } from "../lake/added-rows.ts";
-import type { CsvRows } from "../lake/csv-rows.ts";
-import type { StreamLake } from "../lake/stream-lake.ts";
+import { rowIdField } from "../core/lake-types.ts";
+import { type CsvRows, openCsvRows } from "../lake/csv-rows.ts";
+import type { FragmentLake } from "../lake/fragment-lake.ts";
 
 export interface LakeReaderOptions {
   readonly op: SourceOp;
-  readonly lake: StreamLake;
+  readonly lake: FragmentLake;
   readonly from: string | undefined;
 }
 
@@ -38,10 +38,7 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<Source
   const { op, lake, from } = options;
   if (from !== undefined) return new LakeReader(options, parseLakePosition(from));
   const name = String(op.config.TABLE);
-  const moment = { kind: "current" } as const;
-  const [version] = await lake.catalog.resolve([{ schema: undefined, name, moment }]);
-  assert(version !== undefined, "a table that is resolved has a version");
-  const { table, snapshot } = version;
+  const { table, snapshot } = await lake.calls.lakeTable(name);
   const start = String(op.config.START).toLowerCase();
   const at = start === "latest" ? snapshot : Number(start);
   const position = {
@@ -56,7 +53,7 @@ export async function openLakeReader(options: LakeReaderOptions): Promise<Source
 class LakeReader implements SourceReader {
   readonly bounded: boolean;
   readonly #op: SourceOp;
-  readonly #lake: StreamLake;
+  readonly #lake: FragmentLake;
   readonly #schema: Schema;
   readonly #closed = new AbortController();
   #at: LakePosition;
@@ -126,7 +123,8 @@ class LakeReader implements SourceReader {
       const { table, to: snapshot } = this.#step;
       const afterRowId = this.#at.rowId ?? undefined;
       const wanted = { rows: group, table, snapshot, schema: this.#schema, afterRowId };
-      this.#rows = await readAdded(this.#lake, wanted, signal);
+      const spooled = await this.#lake.calls.lakeSpoolAdded(wanted, signal);
+      this.#rows = await openCsvRows(spooled, [rowIdField, ...this.#schema]);
       return undefined;
     }
     if (this.#step !== undefined) {
@@ -138,8 +136,8 @@ class LakeReader implements SourceReader {
 
   /** Looks for what was added since. */
   async #look(): Promise<Reading | undefined> {
-    const { catalog, clock } = this.#lake;
-    const now = this.#until ?? (await catalog.current()).snapshot;
+    const { calls, clock } = this.#lake;
+    const now = this.#until ?? (await calls.lakeSnapshot(undefined));
     if (this.bounded) this.#until = now;
     const { from } = this.#at;
     if (from === null || from < now) {
@@ -161,14 +159,15 @@ class LakeReader implements SourceReader {
         : await this.#changes(tableId, from as SnapshotId, to);
     this.#at = { ...this.#at, to };
     const wanted = { rows, table, snapshot: to, afterRowId: rowId ?? undefined };
-    return { to, table, groups: [...(await cutAdded(this.#lake, wanted, this.#closed.signal))] };
+    const groups = await this.#lake.calls.lakeCut(wanted, this.#closed.signal);
+    return { to, table, groups: [...groups] };
   }
 
   async #wholeTable(
     tableId: TableId,
     snapshot: SnapshotId,
   ): Promise<{ readonly rows: AddedRows; readonly table: LakeTable }> {
-    const version = await this.#lake.catalog.version(tableId, snapshot);
+    const version = await this.#lake.calls.lakeVersion({ table: tableId, snapshot });
     return { rows: rowsOfVersion(version), table: version.table };
   }
 
@@ -177,7 +176,7 @@ class LakeReader implements SourceReader {
     from: SnapshotId,
     to: SnapshotId,
   ): Promise<{ readonly rows: AddedRows; readonly table: LakeTable }> {
-    const scan = await this.#lake.catalog.changes(tableId, from, to);
+    const scan = await this.#lake.calls.lakeChanges({ table: tableId, from, to });
     const name = String(this.#op.config.TABLE);
     if (scan === "gone") throw gone(name, from);
     if (!scan.isAppendOnly && this.#op.config.ON_CHANGE !== "ignore") throw changed(name, from, to);

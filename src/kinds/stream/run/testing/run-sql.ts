@@ -4,6 +4,7 @@ import { realFiles } from "../../../../ground/kernel/node/real-files.ts";
 import { MemoryBudget } from "../../../../ground/process/core/index.ts";
 import { defaultDialect } from "../../language/core/index.ts";
 import { StreamPool } from "../host/stream-pool.ts";
+import { fragmentLake } from "../lake/answer-calls.ts";
 import type { OpenedStreamLake } from "../lake/open-stream-lake.ts";
 import { checkpointPlace } from "../local/checkpoint-place.ts";
 import { createLocalConnectors, type LocalPlaces } from "../local/local-connectors.ts";
@@ -42,7 +43,7 @@ export async function runSql(text: string, options: RunSqlOptions): Promise<RunS
     sourceDir: folder,
     sinkDir: folder,
     ...(tell === undefined ? {} : { tell }),
-    ...(lake === undefined ? {} : { lake }),
+    ...(lake === undefined ? {} : { lake: fragmentLake(lake) }),
     print: (_: string, rows: string) => {
       printed += rows;
       return undefined;
@@ -78,14 +79,14 @@ export async function runSql(text: string, options: RunSqlOptions): Promise<RunS
 /** Threads with as much memory as they like, or with `bytesMax` together. */
 export function openPool(
   threads: number,
-  { sourceDir, sinkDir, ...told }: LocalPlaces,
+  { sourceDir, sinkDir, ...others }: LocalPlaces,
   bytesMax: number = Number.MAX_SAFE_INTEGER,
 ): StreamPool {
   return new StreamPool({
     threads,
     clock: realClock,
     places: { sourceDir, sinkDir },
-    ...told,
+    ...others,
     memory: { budget: new MemoryBudget(bytesMax), bytesMax },
   });
 }
