@@ -256,7 +256,11 @@ function watermarkOf(
   const index = schema.findIndex((field) => field.name.toUpperCase() === name);
   const type = schema[index]?.type.name;
   if (type === undefined || !isInteger(type)) {
-    throw new DialectError(2003, "WATERMARK takes an integer column of the source", { position });
+    const what = type === undefined ? "" : `, and ${schema[index]?.name} is ${type}`;
+    throw new DialectError(2003, `WATERMARK takes an integer column of the source${what}`, {
+      position,
+      hint: "A time is milliseconds since 1970, in a column such as ts UINT64.",
+    });
   }
   return { column: index, boundMs };
 }

@@ -24,6 +24,10 @@ export function aggregateOf(name: string): AggregateFunction | undefined {
   return names.get(name.toUpperCase());
 }
 
+export function aggregateNames(): Iterable<string> {
+  return names.keys();
+}
+
 export function isAggregateName(name: string): boolean {
   return names.has(name.toUpperCase());
 }

@@ -3,7 +3,7 @@ import type { AstExpr } from "../parse/ast.ts";
 
 export function astKey(ast: AstExpr): string {
   return JSON.stringify(ast, (key, value: unknown) => {
-    if (key === "position") return undefined;
+    if (key === "position" || key === "quoted") return undefined;
     if ((key === "name" || key === "qualifier") && typeof value === "string") {
       return value.toUpperCase();
     }

@@ -9,7 +9,7 @@ import type { AstCall, AstExpr, AstSelect, AstWindow } from "../parse/ast.ts";
 import type { AggregateCall, WindowAggregateOp } from "../plan.ts";
 import { aggregateOf, aggregateType } from "./aggregates.ts";
 import { astKey } from "./ast-key.ts";
-import { bindCondition, bindExpr, type ExprScope } from "./bind-expr.ts";
+import { bindCondition, bindExpr, type ExprScope, numberOfText } from "./bind-expr.ts";
 import { bindTime, windowBounds, windowSpec } from "./bind-join.ts";
 import { type BindContext, ColumnAdder, scopeOf } from "./context.ts";
 import { placeEventTime } from "./event-time.ts";
@@ -129,7 +129,10 @@ export class AggregateBinder {
     const filter = ast.filter && bindCondition(ast.filter, scope, "FILTER");
     const type = aggregateType(fn, arg?.type, filter !== undefined);
     if (type === undefined) {
-      throw new DialectError(2007, `${ast.name} does not take ${arg?.type.name}`, { position });
+      throw new DialectError(2007, `${ast.name} does not take ${arg?.type.name}`, {
+        position,
+        hint: arg?.type.name === "VARSIZED" ? numberOfText : undefined,
+      });
     }
     const call: AggregateCall = {
       fn,

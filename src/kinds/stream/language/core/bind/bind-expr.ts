@@ -2,13 +2,14 @@
  * Gives expressions their types and writes out every conversion. Operands that do not fit together
  * are error 2007; a wrong argument of a function is 2006, a wrong number of them 2002.
  */
+import { assert } from "../../../../../ground/kernel/errors.ts";
 import { isFloat, isNumeric, type TypeName } from "../data-type.ts";
 import { DialectError, type DialectErrorNumber, type Position } from "../dialect-error.ts";
 import type { Expr, FunctionName } from "../expr.ts";
 import type { AstCall, AstExpr, BinaryOperator } from "../parse/ast.ts";
 import { typeNames } from "../parse/expr-parser.ts";
 import { didYouMean } from "../suggest.ts";
-import { isAggregateName } from "./aggregates.ts";
+import { aggregateNames, isAggregateName } from "./aggregates.ts";
 import { checkGroup, checkPattern } from "./check-pattern.ts";
 import { balanced, branch, call, castTo, literal, promoted, trueLiteral } from "./exprs.ts";
 import {
@@ -68,7 +69,9 @@ export function bindExpr(ast: AstExpr, scope: ExprScope): Expr {
   if (known !== undefined) return known;
   switch (ast.kind) {
     case "name":
-      return scope.resolve(ast.qualifier, ast.name, ast.position);
+      return ast.quoted === true
+        ? resolveQuoted(ast.name, ast.position, scope)
+        : scope.resolve(ast.qualifier, ast.name, ast.position);
     case "number":
       return bindNumber(ast.text, ast.position);
     case "text":
@@ -112,6 +115,21 @@ export function bindExpr(ast: AstExpr, scope: ExprScope): Expr {
     }
   }
 }
+
+/** A text in the wrong quotes is a column that nobody knows. */
+function resolveQuoted(name: string, position: Position, scope: ExprScope): Expr {
+  try {
+    return scope.resolve(undefined, name, position);
+  } catch (thrown) {
+    if (!(thrown instanceof DialectError) || thrown.number !== 2003) throw thrown;
+    const text = `A text stands in single quotes: '${name.replaceAll("'", "''")}'.`;
+    const hint = thrown.hint === undefined ? text : `${thrown.hint} ${text}`;
+    throw new DialectError(thrown.number, thrown.message, { position, hint });
+  }
+}
+
+/** The way from a text to a number, for errors. */
+export const numberOfText = "CAST(text AS FLOAT64) makes a number of a text.";
 
 function typeError(number: DialectErrorNumber, message: string, position: Position): DialectError {
   return new DialectError(number, message, { position });
@@ -159,7 +177,12 @@ function bindBinary(
   }
   const operands = promoted(left, right);
   if (operands === undefined || (integersOnly.has(op) && isFloat(operands[2]))) {
-    throw typeError(2007, `${op} does not take ${left.type.name} and ${right.type.name}`, position);
+    const isJoin = op === "+" && isText(left.type.name) && isText(right.type.name);
+    const hint = isJoin ? "|| joins texts." : numberOfText;
+    throw new DialectError(2007, `${op} does not take ${left.type.name} and ${right.type.name}`, {
+      position,
+      hint: isText(left.type.name) || isText(right.type.name) ? hint : undefined,
+    });
   }
   const fn = arithmetic.get(op) as FunctionName;
   return call(fn, operands.slice(0, 2) as Expr[], operands[2]);
@@ -265,6 +288,9 @@ function bindCast(arg: Expr, type: TypeName, lenient: boolean, position: Positio
   throw typeError(2006, `${from} cannot become ${type}`, position);
 }
 
+/** Functions that have no signature. */
+const otherFunctions: readonly string[] = ["CONDITIONAL", "ISNAN"];
+
 function bindCall(ast: AstCall, scope: ExprScope): Expr {
   const name = ast.name.toUpperCase();
   const { position } = ast;
@@ -278,19 +304,20 @@ function bindCall(ast: AstCall, scope: ExprScope): Expr {
   if (ast.over !== undefined || ast.filter !== undefined || ast.distinct || ast.star) {
     throw typeError(2000, `${ast.name} does not take OVER, FILTER, DISTINCT or * here`, position);
   }
+  const signature = functions.get(name);
+  if (signature === undefined && !otherFunctions.includes(name)) {
+    throw new DialectError(2015, `there is no function ${ast.name}`, {
+      position,
+      hint: didYouMean(ast.name, [...functions.keys(), ...otherFunctions, ...aggregateNames()]),
+    });
+  }
   const args = ast.args.map((arg) => bindExpr(arg, scope));
   if (name === "CONDITIONAL") return bindConditional(args, position);
   if (name === "ISNAN") {
     checkCount(ast.name, args, 1, 1, position);
     return isNan(args[0] as Expr, position);
   }
-  const signature = functions.get(name);
-  if (signature === undefined) {
-    throw new DialectError(2015, `there is no function ${ast.name}`, {
-      position,
-      hint: didYouMean(ast.name, [...functions.keys(), "CONDITIONAL", "ISNAN"]),
-    });
-  }
+  assert(signature !== undefined, "the others were bound above");
   return applySignature(ast, signature, args);
 }
 

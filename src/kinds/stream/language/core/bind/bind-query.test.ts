@@ -219,3 +219,14 @@ test("[SY27] settings of a query", () => {
     ["fail", 250, 2, 10_000],
   );
 });
+
+test("[SY5] a duration of a setting needs no quotes", () => {
+  for (const value of ["'5 SEC'", "5 SEC", "5s", "5000"]) {
+    const { settings } = examplePlan(
+      `SELECT ts FROM bids INTO Void() SET(${value} AS "QUERY".IDLE_TIMEOUT)`,
+    );
+    assert.equal(settings.idleTimeoutMs, 5_000, value);
+  }
+  const text = 'SELECT ts FROM bids INTO Void() SET(5 SEC AS "QUERY".PARALLELISM)';
+  assert.equal(errorOf(() => examplePlan(text)).number, 1000);
+});

@@ -61,7 +61,7 @@ export function defineSource(
   const given = withoutForeign(splitSettings(settings, sections), descriptor.type);
   const { fields, rest } = takeSchema(inSection(given, "SOURCE"));
   const owner = ownerOf(descriptor, "source");
-  const config = readSection(descriptor.settings, rest, {}, owner, position);
+  const config = readSection(descriptor.settings, rest, {}, owner, position, "SOURCE");
   const schema = fields && schemaOf(fields);
   if (!descriptor.hasFormat) return { type: descriptor.type, config, parser: {}, schema };
   const formatter = inSection(given, "INPUT_FORMATTER");
@@ -107,13 +107,15 @@ export function defineSink(
     {},
     ownerOf(descriptor, "sink"),
     position,
+    "SINK",
   );
   if (!descriptor.hasFormat) return { type: descriptor.type, config, formatter: {}, schema };
   const output = inSection(given, "OUTPUT_FORMATTER");
   const typed = rest.find(isFormat) ?? output.find(({ key }) => key === "TYPE");
   const others = output.filter(({ key }) => key !== "TYPE");
   const name = textOf(typed) ?? "CSV";
-  const formatter = readFormat(outputFormats, name, others, dialect.outputFormat, 2036, position);
+  const place = typed?.setting.position ?? position;
+  const formatter = readFormat(outputFormats, name, others, dialect.outputFormat, 2036, place);
   return { type: descriptor.type, config, formatter, schema };
 }
 

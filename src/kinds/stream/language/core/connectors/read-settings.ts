@@ -31,7 +31,9 @@ export function splitSettings(
       throw invalid(
         `there is no setting ${setting.path.map(({ text }) => text).join(".")} here`,
         setting.position,
-        `A setting begins with ${sections.map((one) => `"${one}".`).join(" or ")}`,
+        rest.length === 0
+          ? `A setting has its section before it, such as "${sections[0]}".${upper}.`
+          : `A setting begins with ${sections.map((one) => `"${one}".`).join(" or ")}`,
       );
     }
     const key = section === "FIELD" ? rest.join(".") : rest.join(".").toUpperCase();
@@ -66,6 +68,7 @@ export function readSection(
   overrides: Settings,
   owner: string,
   position: Position | undefined,
+  section?: string,
 ): Settings {
   const values: Record<string, Value> = {};
   for (const descriptor of descriptors) {
@@ -86,7 +89,11 @@ export function readSection(
   }
   for (const { key, required } of descriptors) {
     if (required === true && values[key] === undefined) {
-      throw invalid(`${owner} needs the setting ${key}`, position);
+      throw invalid(
+        `${owner} needs the setting ${key}`,
+        position,
+        section && `Add SET('…' AS "${section}".${key}).`,
+      );
     }
   }
   return values;
@@ -109,7 +116,13 @@ function readValue(descriptor: SettingDescriptor, { value, position }: AstSettin
       throw invalid(`${key} is TRUE or FALSE, not '${raw}'`, position);
     case "duration": {
       const ms = durationOfText(raw);
-      if (ms === undefined) throw invalid(`${key} is a duration such as '5 SEC'`, position);
+      if (ms === undefined) {
+        throw invalid(
+          `${key} is a duration such as 5 SEC, not '${raw}'`,
+          position,
+          "The units are MS, SEC, MINUTE, HOUR and DAY.",
+        );
+      }
       return ms;
     }
     case "choice": {

@@ -33,7 +33,13 @@ export type BinaryOperator =
   | "or";
 
 export type AstExpr = { readonly position: Position } & (
-  | { readonly kind: "name"; readonly qualifier: string | undefined; readonly name: string }
+  | {
+      readonly kind: "name";
+      readonly qualifier: string | undefined;
+      readonly name: string;
+      /** Whether it stands in quotes, as a text might be meant to. */
+      readonly quoted?: boolean;
+    }
   /** Digits as they are written, perhaps hexadecimal, never with a sign. */
   | { readonly kind: "number"; readonly text: string }
   | { readonly kind: "text"; readonly value: string }

@@ -1,5 +1,6 @@
 /** Lengths of time: a number and a unit, apart or together. */
 import { DialectError } from "../dialect-error.ts";
+import type { Token } from "./lexer.ts";
 import type { TokenReader } from "./token-reader.ts";
 
 const unitMs: ReadonlyMap<string, number> = new Map([
@@ -14,8 +15,12 @@ const unitMs: ReadonlyMap<string, number> = new Map([
 const durationMsMax = 2 ** 52;
 
 export function isDurationAhead(reader: TokenReader): boolean {
-  const unit = reader.peek(1);
-  return reader.peek().type === "number" && unit.type === "name" && unitMs.has(unit.word);
+  return reader.peek().type === "number" && isUnit(reader.peek(1));
+}
+
+/** Whether it is the name of a unit of time. */
+export function isUnit(token: Token): boolean {
+  return token.type === "name" && unitMs.has(token.word);
 }
 
 export function parseDuration(reader: TokenReader): number {

@@ -200,7 +200,8 @@ function parseNamed(reader: TokenReader): AstExpr {
     throw reader.error(`unexpected "${token.text}", expected an expression`, token);
   }
   if (!reader.takeSymbol(".")) {
-    return { kind: "name", qualifier: undefined, name: token.text, position };
+    const quoted = token.type === "quoted";
+    return { kind: "name", qualifier: undefined, name: token.text, position, quoted };
   }
   const name = reader.peek();
   if (name.type !== "name" && name.type !== "quoted") throw reader.unexpected("a column");
@@ -279,11 +280,36 @@ export function parseType(reader: TokenReader): TypeName {
   if (!typeNames.has(word)) {
     throw new DialectError(2023, `there is no type ${token.text}`, {
       position: reader.position(token),
-      hint: didYouMean(token.text, typeNames) ?? `The types are ${[...typeNames].join(", ")}.`,
+      hint: hintOfType(token.text),
     });
   }
   reader.take();
   return word as TypeName;
+}
+
+/** Types of other databases, and what they are here. */
+const typesElsewhere: ReadonlyMap<string, TypeName> = new Map<string, TypeName>([
+  ...["TINYINT"].map((name) => [name, "INT8"] as const),
+  ...["SMALLINT"].map((name) => [name, "INT16"] as const),
+  ...["INT", "INTEGER"].map((name) => [name, "INT32"] as const),
+  ...["BIGINT", "LONG"].map((name) => [name, "INT64"] as const),
+  ...["UINT", "UINTEGER"].map((name) => [name, "UINT32"] as const),
+  ...["UBIGINT"].map((name) => [name, "UINT64"] as const),
+  ...["REAL", "FLOAT"].map((name) => [name, "FLOAT32"] as const),
+  ...["DOUBLE", "DECIMAL", "NUMERIC"].map((name) => [name, "FLOAT64"] as const),
+  ...["BOOL"].map((name) => [name, "BOOLEAN"] as const),
+  ...["VARCHAR", "TEXT", "STRING", "JSON"].map((name) => [name, "VARSIZED"] as const),
+]);
+const timesElsewhere = ["TIMESTAMP", "TIMESTAMPTZ", "DATETIME", "DATE", "TIME"];
+
+function hintOfType(name: string): string {
+  const word = name.toUpperCase();
+  const here = typesElsewhere.get(word);
+  if (here !== undefined) return `It is ${here} here.`;
+  if (timesElsewhere.includes(word)) {
+    return "A time is UINT64 or INT64, in milliseconds since 1970; ISO_TIMES reads ISO 8601 text.";
+  }
+  return didYouMean(name, typeNames) ?? `The types are ${[...typeNames].join(", ")}.`;
 }
 
 /** One or more, separated by commas. */

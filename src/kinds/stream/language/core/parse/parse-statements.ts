@@ -44,7 +44,13 @@ function parseStatementBody(reader: TokenReader): StatementBody {
   if (reader.isWords("SELECT") || reader.isWords("WITH") || reader.isSymbol("(")) {
     return { kind: "query", query: parseContinuousQuery(reader) };
   }
-  throw reader.unexpected(`a statement (${heads.join(", ")})`, heads);
+  const expected = `a statement (${heads.join(", ")})`;
+  if (["INSERT", "UPDATE", "DELETE"].includes(reader.peek().word)) {
+    const token = reader.peek();
+    const message = `unexpected "${token.text}", expected ${expected}`;
+    throw reader.error(message, token, "Rows of a stream are added to a sink: SELECT … INTO sink.");
+  }
+  throw reader.unexpected(expected, heads);
 }
 
 const objects: readonly (readonly [words: readonly string[], object: ObjectKind])[] = [

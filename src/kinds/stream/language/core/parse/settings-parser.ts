@@ -2,6 +2,7 @@
  * Parses schemas and settings: `SET('x' AS "SOURCE".KEY, …)`, and those of anonymous connectors.
  */
 import type { AstField, AstName, AstSetting } from "./ast.ts";
+import { isUnit } from "./durations.ts";
 import { parseList, parseType } from "./expr-parser.ts";
 import type { TokenReader } from "./token-reader.ts";
 
@@ -65,10 +66,23 @@ function parseValue(reader: TokenReader): AstSetting["value"] {
   const number = reader.peek();
   if (number.type === "number") {
     reader.take();
+    const unit = reader.peek();
+    // `5 SEC` is what `'5 SEC'` is.
+    if (sign === "" && isUnit(unit)) {
+      reader.take();
+      return { kind: "text", value: `${number.text} ${unit.text}` };
+    }
     return { kind: "number", text: sign + number.text };
   }
   if (reader.takeWords("TRUE")) return { kind: "boolean", value: true };
   if (reader.takeWords("FALSE")) return { kind: "boolean", value: false };
   if (reader.takeWords("SCHEMA")) return { kind: "schema", fields: parseFields(reader) };
-  throw reader.unexpected("a value: a text, a number, TRUE, FALSE or SCHEMA(…)");
+  const expected = "a value: a text, a number, TRUE, FALSE or SCHEMA(…)";
+  if (number.type !== "name" && number.type !== "quoted") throw reader.unexpected(expected);
+  const hint = "The value comes first: SET('value' AS \"SECTION\".KEY).";
+  throw reader.error(
+    `unexpected "${number.text.slice(0, 40)}", expected ${expected}`,
+    number,
+    hint,
+  );
 }

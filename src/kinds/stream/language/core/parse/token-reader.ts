@@ -80,8 +80,19 @@ export class TokenReader {
   /** An error about the next token. `words` are keywords that could be meant. */
   unexpected(expected: string, words: readonly string[] = []): DialectError {
     const token = this.peek();
-    const hint = token.type === "name" ? didYouMean(token.text, words) : undefined;
+    const near = token.type === "name" ? didYouMean(token.text, words) : undefined;
+    const hint = near ?? this.#hintBefore(token);
     return this.error(`unexpected ${describe(token)}, expected ${expected}`, token, hint);
+  }
+
+  /** What stands before a token may be why nobody expected it. */
+  #hintBefore(token: Token): string | undefined {
+    const before = this.previous();
+    if (before === token) return undefined;
+    if (before.type === "symbol" && before.text === ",") return "There is a comma before it.";
+    const touches = before.end === token.start && token.type === "name";
+    if (before.type !== "text" || !touches) return undefined;
+    return "A quote within a text is doubled: 'it''s'.";
   }
 
   error(message: string, token: Token = this.peek(), hint?: string): DialectError {

@@ -5,11 +5,18 @@
 import { DialectError } from "../dialect-error.ts";
 import { didYouMean } from "../suggest.ts";
 import type { AstExpr, AstWatermark, AstWindow } from "./ast.ts";
-import { parseDuration } from "./durations.ts";
+import { isDurationAhead, parseDuration } from "./durations.ts";
 import { parseExpr } from "./expr-parser.ts";
 import type { TokenReader } from "./token-reader.ts";
 
 const kinds = ["TUMBLING", "SLIDING", "SESSION"] as const;
+
+/** Windows of other dialects, and what they are here. */
+const windowsElsewhere: ReadonlyMap<string, string> = new Map([
+  ["TUMBLE", "TUMBLING(time, SIZE 10 SEC)"],
+  ["HOP", "SLIDING(time, SIZE 10 SEC, ADVANCE BY 1 SEC)"],
+  ["HOPPING", "SLIDING(time, SIZE 10 SEC, ADVANCE BY 1 SEC)"],
+]);
 
 /** Reads the window behind the word WINDOW. */
 export function parseWindow(reader: TokenReader): AstWindow {
@@ -21,14 +28,15 @@ export function parseWindow(reader: TokenReader): AstWindow {
   reader.expectSymbol("(");
   const times: AstExpr[] = [];
   while (!isLength(reader)) {
-    if (times.length === 2) throw reader.unexpected("SIZE");
+    const word = kind === "SESSION" ? "GAP" : "SIZE";
+    if (times.length === 2 || isDurationAhead(reader)) throw reader.unexpected(`${word} 10 SEC`);
     times.push(parseExpr(reader));
-    reader.expectSymbol(",");
+    if (!reader.takeSymbol(",")) throw reader.unexpected(`", ${word} 10 SEC"`);
   }
   const sizeMs = parseLength(reader, kind === "SESSION" ? "GAP" : "SIZE");
   let advanceMs: number | undefined;
   if (kind === "SLIDING") {
-    reader.expectSymbol(",");
+    if (!reader.takeSymbol(",")) throw reader.unexpected('", ADVANCE BY 1 SEC"');
     advanceMs = parseLength(reader, "ADVANCE");
   }
   reader.expectSymbol(")");
@@ -70,7 +78,11 @@ function unknownWindow(reader: TokenReader): DialectError {
     return new DialectError(2011, "THRESHOLD windows are not supported", { position });
   }
   if (token.type === "name" && reader.isSymbol("(", 1)) {
-    const hint = didYouMean(token.text, kinds) ?? `The windows are ${kinds.join(", ")}.`;
+    const elsewhere = windowsElsewhere.get(token.word);
+    const hint =
+      (elsewhere && `It is ${elsewhere} here.`) ??
+      didYouMean(token.text, kinds) ??
+      `The windows are ${kinds.join(", ")}.`;
     return new DialectError(2011, `there is no window ${token.text}`, { position, hint });
   }
   return reader.unexpected("TUMBLING, SLIDING or SESSION", kinds);
