@@ -41,12 +41,16 @@ export const programCommands: readonly AddCommands[] = [
   addClientCommands,
   addDemo,
   addMetricsCommands,
-  addStreamCommands,
+  (program, run) => addStreamCommands(program, run, readFilledTables),
   addLakeCommands,
   addBackupCommands,
   addLoadCommands,
   addServerCommands,
 ];
+
+/** Tables that others fill, for streams: their sinks write to no dynamic table. */
+const readFilledTables: Parameters<typeof addStreamCommands>[2] = async (store) =>
+  (await import("../kinds/refresh/index.ts")).readFilledTables(store);
 
 /** With `quiet`, usage errors are thrown and not printed as well. */
 export function createProgram(

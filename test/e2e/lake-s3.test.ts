@@ -25,6 +25,7 @@ import {
   startEmbeddedPostgres,
 } from "../../src/ground/store/testing/embedded-postgres.ts";
 import { DiskBudget } from "../../src/ground/work/core/index.ts";
+import { FollowedBids } from "./followed-bids.ts";
 import {
   type CapstanProcess,
   getJson,
@@ -36,6 +37,7 @@ import {
   stopEverything,
   waitFor,
 } from "./harness.ts";
+import { killStreams, StreamCommand } from "./stream-command.ts";
 
 const diskLimit = "1200KB";
 const env: Record<string, string> = {
@@ -105,6 +107,7 @@ before(async () => {
   await untilActive();
 });
 after(async () => {
+  killStreams();
   await stopEverything();
   await proxy.close();
   bucket.close();
@@ -298,6 +301,62 @@ test("[LP4] small files are merged and what no snapshot needs leaves the bucket"
     120_000,
   );
   assert.deepEqual(await sql("SELECT count(*) FROM e1"), [[20000]]);
+});
+
+test("[SU52] [SU15] a stream over S3 and Postgres, killed again and again, adds each row once", async () => {
+  const folder = newDir();
+  const bids = new FollowedBids(folder, "bids.csv");
+  const sink = (table: string): string => `Lake('${table}' AS "SINK".TABLE)`;
+  writeFileSync(join(folder, "killed.sql"), bids.statements("followed", sink("killed"), "50 MS"));
+  const own = Object.fromEntries(
+    Object.entries(env).filter(([name]) => name !== "CAPSTAN_CLUSTER_TOKEN"),
+  );
+  const start = (...args: readonly string[]): StreamCommand =>
+    new StreamCommand(folder, ["run", ...args, "--data-dir", folder], own);
+  const countOf = async (table: string): Promise<number> => {
+    const answer = await sql(`SELECT count(*) FROM ${table}`).catch(() => [[0]]);
+    return Number(answer[0]?.[0] ?? 0);
+  };
+  const resume = ["killed.sql", "--checkpoint", "state", "--parallelism", "2"];
+  for (let kill = 0; kill < 3; kill += 1) {
+    const known = await countOf("killed");
+    const command = start(...resume);
+    bids.grow();
+    await command.until(async () => (await countOf("killed")) > known);
+    command.kill("SIGKILL");
+    const ended = await command.ended();
+    assert.equal(ended.code, null, ended.stderr);
+  }
+  bids.close();
+  writeFileSync(join(folder, "whole.sql"), bids.statements("whole", sink("whole"), "1 HOUR"));
+  const whole = await start("whole.sql").ended();
+  assert.equal(whole.code, 0, whole.stderr);
+  const resultsOf = async (table: string): Promise<readonly (readonly unknown[])[]> => {
+    const rows = await sql(`SELECT start, id, total, n FROM ${table} ORDER BY ALL`);
+    return rows.filter(([at]) => !bids.isLast(Number(at)));
+  };
+  const wanted = await resultsOf("whole");
+  const last = start(...resume);
+  await last.until(async () => (await countOf("killed")) >= wanted.length);
+  last.kill("SIGINT");
+  const ended = await last.ended();
+  assert.equal(ended.code, 130, ended.stderr);
+  assert.deepEqual(await resultsOf("killed"), wanted);
+
+  await sql(
+    "CREATE TABLE people AS SELECT r::UBIGINT AS id, 'p' || r AS name FROM range(97) AS x(r)",
+  );
+  writeFileSync(
+    join(folder, "read.sql"),
+    `CREATE LOGICAL SOURCE results(id UINT64);
+CREATE PHYSICAL SOURCE FOR results TYPE Lake SET('whole' AS "SOURCE".TABLE);
+SELECT p.name AS name FROM results AS r JOIN TABLE people AS p ON r.id = p.id INTO Print();`,
+  );
+  const read = await start("read.sql", "--parallelism", "2").ended();
+  assert.equal(read.code, 0, read.stderr);
+  const names = read.stdout.trimEnd().split("\n");
+  assert.equal(names.length, await countOf("whole"));
+  assert.equal(new Set(names).size, 97);
 });
 
 test("[HO2] [PH1] a load test runs on the workers' machines, and its records are in the bucket", async () => {

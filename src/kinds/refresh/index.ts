@@ -17,6 +17,7 @@ export { watchedRefreshTables } from "./core/tables.ts";
 export { createLakeRefresher } from "./refresh/lake-refresher.ts";
 export type { ClaimSettings } from "./store/claim-settings.ts";
 export type { TableDefinition } from "./store/definitions.ts";
+export { readFilledTables } from "./store/filled-tables.ts";
 export { RefreshScheduler, type RefreshSchedulerOptions } from "./store/scheduler.ts";
 export { StoreRefreshClaims } from "./store/store-refresh-claims.ts";
 export { createRefreshWorkerPart, type RefreshWorkerOptions } from "./worker-part.ts";

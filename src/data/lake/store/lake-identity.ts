@@ -24,7 +24,8 @@ export interface LakeClaim {
   readonly objects: ObjectStore;
   /** The lake's location, for messages. */
   readonly place: string;
-  readonly metricsDir: string;
+  /** Absent for who has only to do with tables. */
+  readonly metricsDir?: string;
   readonly prng: Prng;
   readonly files?: Files;
 }
@@ -38,12 +39,13 @@ const segmentsPrefix = "segments/";
 /** Throws unless the lake is this store's or nobody's yet. Writes the row before the files. */
 export async function claimLake(claim: LakeClaim): Promise<void> {
   const { store, objects, place, metricsDir, prng } = claim;
-  const metrics = await openDirectoryStore(metricsDir, claim.files ?? realFiles);
   const known = await store.read(readKnown);
-  const sides = [
-    { objects, place, prefix: tablesPrefix, knowsFiles: known.hasTables },
-    { objects: metrics, place: metricsDir, prefix: segmentsPrefix, knowsFiles: known.hasSegments },
-  ];
+  const sides = [{ objects, place, prefix: tablesPrefix, knowsFiles: known.hasTables }];
+  if (metricsDir !== undefined) {
+    const metrics = await openDirectoryStore(metricsDir, claim.files ?? realFiles);
+    const knowsFiles = known.hasSegments;
+    sides.push({ objects: metrics, place: metricsDir, prefix: segmentsPrefix, knowsFiles });
+  }
   const texts = await Promise.all(sides.map((side) => readText(side.objects)));
   for (const [at, side] of sides.entries()) {
     const text = texts[at] ?? damagedText;

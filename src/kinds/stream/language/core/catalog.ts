@@ -43,6 +43,14 @@ export interface LakeTable {
   readonly unwritable?: ReadonlyMap<string, string>;
   /** Columns that rows of a sink cannot leave out, besides those that are NOT NULL. */
   readonly required?: ReadonlySet<string>;
+  /** Why no sink writes to it: somebody else fills it. */
+  readonly filled?: FilledTable;
+}
+
+export interface FilledTable {
+  /** What it is: `a dynamic table`. */
+  readonly what: string;
+  readonly hint: string;
 }
 
 /** Names compare case-insensitively. `undefined` means that there is none. */

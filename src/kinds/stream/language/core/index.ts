@@ -1,7 +1,9 @@
 export { deadLetterNode } from "./bind/dead-letters.ts";
 export { functions as dialectFunctions } from "./bind/functions.ts";
+export { filledBySomebody } from "./bind/lake-tables.ts";
 export type {
   Catalog,
+  FilledTable,
   LakeTable,
   LogicalSource,
   PhysicalSource,

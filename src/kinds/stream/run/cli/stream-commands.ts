@@ -9,6 +9,7 @@ import {
   type RunAction,
   withStore,
 } from "../../../../ground/command/index.ts";
+import type { FilledTables } from "../lake/open-stream-lake.ts";
 
 function parseParallelism(text: string): number {
   const count = Number(text);
@@ -16,7 +17,12 @@ function parseParallelism(text: string): number {
   throw new InvalidArgumentError("A parallelism is an integer from 1 to 256.");
 }
 
-export function addStreamCommands(program: Command, run: RunAction): void {
+/** `readFilled`: the tables of the lake that other kinds of work fill. */
+export function addStreamCommands(
+  program: Command,
+  run: RunAction,
+  readFilled: FilledTables,
+): void {
   const stream = program
     .command("stream")
     .summary("continuous queries")
@@ -46,7 +52,7 @@ export function addStreamCommands(program: Command, run: RunAction): void {
           import("./run-streams.ts"),
           import("../../../../ground/kernel/node/real-clock.ts"),
         ]);
-        if (!(await runStreams(file, options, realClock, interrupted))) {
+        if (!(await runStreams(file, { ...options, readFilled }, realClock, interrupted))) {
           run.exitWith(exitCodes.interrupted);
         }
       });
@@ -65,7 +71,7 @@ export function addStreamCommands(program: Command, run: RunAction): void {
           import("./check-streams.ts"),
           import("../../../../ground/kernel/node/real-clock.ts"),
         ]);
-        await checkStreams(file, options, realClock);
+        await checkStreams(file, { ...options, readFilled }, realClock);
       });
     });
 }

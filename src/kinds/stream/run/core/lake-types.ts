@@ -7,6 +7,7 @@ import type { LakeColumn, LakeTable as StoredTable } from "../../../../data/lake
 import { quoteName } from "../../../../data/sql/core/index.ts";
 import {
   type Field,
+  type FilledTable,
   type LakeTable,
   notNull,
   type Schema,
@@ -60,7 +61,10 @@ export function readSql({ name, type: lakeType }: LakeColumn, type: TypeName): s
 }
 
 /** A table of the lake as the binder sees it; columns that Capstan keeps for itself are hidden. */
-export function lakeTableOf(table: Pick<StoredTable, "name" | "columns">): LakeTable {
+export function lakeTableOf(
+  table: Pick<StoredTable, "name" | "columns">,
+  filled: FilledTable | undefined,
+): LakeTable {
   const schema: Field[] = [];
   const unwritable = new Map<string, string>();
   const required = new Set<string>();
@@ -69,7 +73,7 @@ export function lakeTableOf(table: Pick<StoredTable, "name" | "columns">): LakeT
     if (!streamTypes.has(type)) unwritable.set(name, type);
     if (initialDefault !== undefined || defaultValue !== undefined) required.add(name);
   }
-  return { name: table.name, schema, unwritable, required };
+  return { name: table.name, schema, unwritable, required, ...(filled && { filled }) };
 }
 
 /** The columns of a table for a schema, by name; `undefined` in the place of one it has not. */

@@ -41,8 +41,9 @@ export function answerCalls(lake: StreamLake): LakeCalls {
       spoolTable(lake, version, schema, signal),
     lakeSinkTable: async ({ name, columns }) => {
       refuseTableName(name);
-      await lake.refuseWrite?.(name);
-      return await findOrCreateTable(lake, { name, columns }, "stream");
+      const found = await findOrCreateTable(lake, { name, columns }, "stream");
+      await lake.refuseWrite(found.table);
+      return found;
     },
     lakePut: ({ path, localPath }, signal) => objects.put(path, localPath, signal),
   };

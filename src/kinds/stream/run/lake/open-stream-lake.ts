@@ -8,11 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startEngine } from "../../../../data/duckdb/index.ts";
 import {
+  claimLake,
   decideLakePlaces,
   emptyStaging,
   LakeStore,
   openDownloadCache,
   openLakeFiles,
+  showLakeLocation,
+  type TableId,
   visibleColumns,
 } from "../../../../data/lake/index.ts";
 import type { Clock } from "../../../../ground/kernel/clock.ts";
@@ -27,7 +30,7 @@ import {
 } from "../../../../ground/process/index.ts";
 import { openStore, parseStoreUrl, type Store } from "../../../../ground/store/index.ts";
 import { DiskBudget, defaultDiskRatios } from "../../../../ground/work/index.ts";
-import type { LakeTable } from "../../language/core/index.ts";
+import { type FilledTable, filledBySomebody, type LakeTable } from "../../language/core/index.ts";
 import { lakeTableOf } from "../core/lake-types.ts";
 import type { StreamLake } from "./stream-lake.ts";
 
@@ -35,12 +38,16 @@ export interface StreamLakeOptions {
   readonly dataDir: string;
   readonly store?: string;
   readonly lake?: string;
-  /** Throws when a table belongs to another kind of work, which fills it. */
-  readonly refuseWrite?: (store: Store, table: string) => Promise<void>;
+  /** The tables that another kind of work fills. */
+  readonly readFilled?: FilledTables;
 }
+
+export type FilledTables = (store: Store) => Promise<ReadonlyMap<TableId, FilledTable>>;
 
 export interface OpenedStreamLake {
   readonly lake: StreamLake;
+  /** Throws unless store and lake belong together; what belongs to nobody is the store's then. */
+  claim(): Promise<void>;
   /** The tables as they are now. */
   tables(): Promise<readonly LakeTable[]>;
   close(): Promise<void>;
@@ -90,17 +97,22 @@ export async function openStreamLake(
     });
     closers.push(() => engine.close());
     const catalog = new LakeStore({ store, prng: prng.fork("catalog") });
-    const { refuseWrite } = options;
+    const { readFilled = () => Promise.resolve(new Map<TableId, FilledTable>()) } = options;
     const own = { store, catalog, objects: files.objects, engine, spoolDir, stagingDir };
-    const guard =
-      refuseWrite === undefined
-        ? {}
-        : { refuseWrite: (table: string) => refuseWrite(store, table) };
+    const refuseWrite: StreamLake["refuseWrite"] = async ({ tableId, name }) => {
+      const filled = (await readFilled(store)).get(tableId);
+      if (filled !== undefined) throw filledBySomebody(name, filled);
+    };
+    const place = showLakeLocation(tables);
+    const claim = { store, objects: files.objects, place, prng: prng.fork("lake-id") };
     return {
-      lake: { ...own, ...guard, clock, prng: prng.fork("files") },
+      lake: { ...own, refuseWrite, clock, prng: prng.fork("files") },
+      claim: () => claimLake(claim),
       tables: async () => {
-        const all = await catalog.tables();
-        return all.map((table) => lakeTableOf({ ...table, columns: visibleColumns(table) }));
+        const [all, filled] = await Promise.all([catalog.tables(), readFilled(store)]);
+        return all.map((table) =>
+          lakeTableOf({ ...table, columns: visibleColumns(table) }, filled.get(table.tableId)),
+        );
       },
       close,
     };

@@ -1,6 +1,6 @@
 /** The lake as a process with streams uses it. */
 import type { Engine } from "../../../../data/duckdb/index.ts";
-import type { LakeCatalog, ObjectStore } from "../../../../data/lake/index.ts";
+import type { LakeCatalog, LakeTable, ObjectStore } from "../../../../data/lake/index.ts";
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import type { Prng } from "../../../../ground/kernel/prng.ts";
 import type { Store } from "../../../../ground/store/index.ts";
@@ -17,5 +17,5 @@ export interface StreamLake {
   readonly clock: Clock;
   readonly prng: Prng;
   /** Throws when somebody else fills the table, so that no stream may write it. */
-  readonly refuseWrite?: (table: string) => Promise<void>;
+  readonly refuseWrite: (table: LakeTable) => Promise<void>;
 }

@@ -38,6 +38,7 @@ export async function openLakeWorld(clock: Clock = realClock): Promise<LakeWorld
   await setupStore({ kind: "sqlite", path, clock, logger: silentLogger });
   const opened = await openStreamLake({ dataDir }, clock);
   const { lake } = opened;
+  await opened.claim();
   await new LakeStore({ store: lake.store, prng: lake.prng }).declareDataPath(
     join(dataDir, "lake"),
   );

@@ -1,5 +1,5 @@
 /** What sources, sinks and joins must fit: the tables of the lake. */
-import type { Catalog, LakeTable } from "../catalog.ts";
+import type { Catalog, FilledTable, LakeTable } from "../catalog.ts";
 import type { Field, Schema } from "../data-type.ts";
 import { DialectError, type Position } from "../dialect-error.ts";
 import type { Settings, SinkOp } from "../plan.ts";
@@ -60,6 +60,7 @@ export function lakeSinkSchema(
   const table = catalog.table(name);
   // The lake has no type for single characters.
   if (table === undefined) return wanted.map(withoutChar);
+  if (table.filled !== undefined) throw filledBySomebody(table.name, table.filled, position);
   for (const one of wanted) {
     const found = columnOf(table, one.name, position);
     const type = table.unwritable?.get(found.name);
@@ -84,6 +85,15 @@ export function lakeSinkSchema(
       hint: `Add an expression AS ${field.name} to the query.`,
     });
   });
+}
+
+/** Of a sink for such a table. */
+export function filledBySomebody(
+  table: string,
+  { what, hint }: FilledTable,
+  position?: Position,
+): DialectError {
+  return new DialectError(2008, `${table} is ${what}, so no sink writes to it`, { position, hint });
 }
 
 function withoutChar({ name, type }: Field): Field {
