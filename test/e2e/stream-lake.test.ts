@@ -3,7 +3,7 @@
  * sinks, beside statements and dynamic tables, and what is refused.
  */
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import {
@@ -104,6 +104,16 @@ test("[SY82] a dynamic table as a sink is refused with its place and what to do"
   }
 });
 
+test("[SU55] checkpoints in the lake's directory are refused, since upkeep would delete them", async () => {
+  const args = ["--data-dir", cluster.dataDir];
+  const inside = join(cluster.dataDir, "lake", "main", "state");
+  const refused = stream("inside", perSecond("orders", "inside"), ...args, "--checkpoint", inside);
+  const ended = await refused.ended();
+  assert.equal(ended.code, 1, ended.stderr);
+  assert.match(ended.stderr, /checkpoints cannot be kept in .*deletes files that it does not know/);
+  assert.ok(!(await sql("SHOW TABLES")).flat().includes("inside"));
+});
+
 test("[SU51] a lake that belongs to another store is refused before anything is written", async () => {
   const other = join(folder, "other");
   mkdirSync(other);
@@ -119,4 +129,66 @@ SELECT v FROM numbers INTO Lake('numbers' AS "SINK".TABLE);`,
   assert.equal(ended.code, 1, ended.stderr);
   assert.match(ended.stderr, /has tables or metrics, and this store has never seen them/);
   assert.deepEqual(await sql("SELECT count(*) FROM orders"), [[116]]);
+});
+
+test("[SU53] compaction, expiry and deletion beside a stream lose and double nothing", async () => {
+  await sql("CREATE TABLE events (id BIGINT NOT NULL, at BIGINT NOT NULL)");
+  const text = `
+CREATE LOGICAL SOURCE events(id INT64 NOT NULL, at INT64 NOT NULL);
+CREATE PHYSICAL SOURCE FOR events TYPE Lake
+  SET('events' AS "SOURCE".TABLE, TRUE AS "SOURCE".FOLLOW, '20 MS' AS "SOURCE".POLL_INTERVAL);
+SELECT id, at FROM events INTO Lake('copies' AS "SINK".TABLE)
+SET('20 MS' AS "QUERY".CHECKPOINT_INTERVAL);
+`;
+  const start = (): StreamCommand =>
+    stream("events", text, ...["--data-dir", cluster.dataDir, "--checkpoint", "events-state"]);
+  const filesOf = (table: string): readonly string[] => {
+    const directory = join(cluster.dataDir, "lake/main", table);
+    return existsSync(directory) ? readdirSync(directory) : [];
+  };
+  const seen = { events: new Set<string>(), copies: new Set<string>() };
+  let rows = 0;
+  const insert = async (): Promise<void> => {
+    await sql(`INSERT INTO events SELECT ${rows} + r, r FROM range(10) AS x(r)`);
+    rows += 10;
+    for (const table of ["events", "copies"] as const) {
+      for (const file of filesOf(table)) seen[table].add(file);
+    }
+  };
+  const untilCopied = (): Promise<void> =>
+    untilRows("SELECT count(*), count(DISTINCT id), min(id), max(id) FROM copies", [
+      [rows, rows, 0, rows - 1],
+    ]);
+  /** Whether upkeep has deleted files of the table, which it does when others replaced them. */
+  const isTidied = (table: "events" | "copies"): boolean =>
+    filesOf(table).length < seen[table].size;
+
+  for (let round = 0; round < 4; round += 1) {
+    const running = start();
+    await waitFor(
+      "the sink's table",
+      async () => (await sql("SHOW TABLES")).flat().includes("copies") || undefined,
+    );
+    for (let count = 0; count < 12; count += 1) await insert();
+    // In one round it is killed while rows are on their way.
+    if (round !== 1) await untilCopied();
+    running.kill("SIGKILL");
+    const ended = await running.ended();
+    assert.equal(ended.code, null, ended.stderr);
+    // What is added while nobody reads is read on from the pinned snapshot.
+    for (let count = 0; count < 9; count += 1) await insert();
+    await waitFor("deleted files", () => isTidied("events") || undefined);
+  }
+  const last = start();
+  await untilCopied();
+  await waitFor("deleted files of the sink", async () => {
+    if (isTidied("copies")) return true;
+    await insert();
+    return undefined;
+  });
+  await untilCopied();
+  last.kill("SIGINT");
+  assert.equal((await last.ended()).code, 130, last.stderr);
+  const checked = await runCli(["lake", "check", "--data-dir", cluster.dataDir]);
+  assert.equal(checked.code, 0, checked.stdout);
 });

@@ -59,6 +59,7 @@ export async function runStreams(
       tell: (text: string) => terminal.err(`${text}\n`),
     };
     const connectors = createLocalConnectors({ ...places, ...(own && { lake: own }) });
+    if (options.checkpoint !== undefined) opened?.refuseInside(options.checkpoint);
     await opened?.claim();
     const tables = await opened?.tables();
     const explained = (answer: string): void => terminal.out(`${answer}\n`);

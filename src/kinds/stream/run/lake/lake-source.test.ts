@@ -2,10 +2,15 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { LakeUpkeep } from "../../../../data/lake/index.ts";
-import { DialectError } from "../../language/core/index.ts";
+import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
+import { DialectError, defaultDialect } from "../../language/core/index.ts";
+import type { SourceReader } from "../core/connector.ts";
+import { createLocalConnectors } from "../local/local-connectors.ts";
 import type { LocalQuery } from "../local/local-query.ts";
+import { planFile } from "../local/plan-file.ts";
 import { openLakeWorld } from "../testing/lake-world.ts";
 import { runSql } from "../testing/run-sql.ts";
+import { fragmentLake } from "./answer-calls.ts";
 
 const world = await openLakeWorld();
 after(() => world.close());
@@ -146,6 +151,44 @@ test("[SU46] a snapshot that has expired is an error that says so", async () => 
     /cannot be read on from snapshot/,
   );
 });
+
+for (const start of ["earliest", "a snapshot"]) {
+  test(`[SU54] from ${start}: files that upkeep merges and deletes meanwhile are read where they are now`, async () => {
+    const table = start === "earliest" ? "merged" : "merged_later";
+    await create(table, columns);
+    const { snapshot } = await lake.catalog.current();
+    const each = 200_000;
+    for (let file = 0; file < 3; file += 1) {
+      await world.insert(table, rowsFrom(file * each, (file + 1) * each));
+    }
+    const from = start === "earliest" ? "" : `, '${snapshot}' AS "SOURCE".START`;
+    const reader = await openReader(reading(table, from));
+    let next = 0;
+    for (let given = await reader.read(); given.kind !== "end"; given = await reader.read()) {
+      if (given.kind !== "rows") continue;
+      const [ids] = given.batch.columns;
+      assert.ok(ids?.kind === "fixed");
+      if (next === 0) await world.merge(table);
+      for (let row = 0; row < given.batch.rowCount; row += 1) {
+        assert.equal(Number(ids.values[row]), next);
+        next += 1;
+      }
+    }
+    await reader.close();
+    assert.equal(next, 3 * each);
+  });
+}
+
+async function openReader(text: string): Promise<SourceReader> {
+  const [planned] = planFile(text, defaultDialect, { tables: await world.tables() });
+  const node = planned?.plan.nodes.find(({ op }) => op.kind === "source");
+  assert.ok(planned !== undefined && node?.op.kind === "source");
+  const places = { sourceDir: home, sinkDir: home, print: () => undefined };
+  const { settings } = planned.plan;
+  return await createLocalConnectors({ ...places, lake: fragmentLake(lake) }).openSource({
+    ...{ op: node.op, settings, clock: realClock, from: undefined },
+  });
+}
 
 test("[SU47] deleted and updated rows are an error, or are left out", async () => {
   await create("changed", columns);

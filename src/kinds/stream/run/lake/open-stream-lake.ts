@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join, relative, resolve } from "node:path";
 import { startEngine } from "../../../../data/duckdb/index.ts";
 import {
   claimLake,
@@ -48,6 +48,8 @@ export interface OpenedStreamLake {
   readonly lake: StreamLake;
   /** Throws unless store and lake belong together; what belongs to nobody is the store's then. */
   claim(): Promise<void>;
+  /** Throws where the lake's upkeep would delete the files of a directory. */
+  refuseInside(directory: string): void;
   /** The tables as they are now. */
   tables(): Promise<readonly LakeTable[]>;
   close(): Promise<void>;
@@ -108,6 +110,9 @@ export async function openStreamLake(
     return {
       lake: { ...own, refuseWrite, clock, prng: prng.fork("files") },
       claim: () => claimLake(claim),
+      refuseInside: (directory) => {
+        if (tables.kind === "directory") refuseInside(directory, tables.root);
+      },
       tables: async () => {
         const [all, filled] = await Promise.all([catalog.tables(), readFilled(store)]);
         return all.map((table) =>
@@ -131,5 +136,16 @@ function existing(path: string): string {
     {
       hint: "Say where it is with --data-dir, or name its --store and --lake. `capstan up` makes one.",
     },
+  );
+}
+
+function refuseInside(directory: string, root: string): void {
+  const way = relative(root, resolve(directory));
+  if (way.startsWith("..") || isAbsolute(way)) return;
+  throw new OperatingError(
+    "bad_request",
+    "never",
+    `checkpoints cannot be kept in ${directory}: the lake in ${root} deletes files that it does not know`,
+    { hint: "Name a directory with --checkpoint that is not in the lake's." },
   );
 }

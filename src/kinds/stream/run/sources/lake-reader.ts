@@ -62,6 +62,8 @@ class LakeReader implements SourceReader {
   /** Rows that were read and not given yet, from `#next` on. */
   #store: RowStore | undefined;
   #next = 0;
+  /** Whether the step was begun again for a missing file, and nothing was read since. */
+  #isFoundAnew: boolean = false;
   /** Of a bounded source: the snapshot with which it ends. */
   #until: SnapshotId | undefined;
 
@@ -110,7 +112,6 @@ class LakeReader implements SourceReader {
 
   /** `undefined`: there may be something now. */
   async #readMore(): Promise<Reading | undefined> {
-    const { signal } = this.#closed;
     if (this.#rows !== undefined) {
       this.#store = await this.#rows.next();
       this.#next = 0;
@@ -118,13 +119,10 @@ class LakeReader implements SourceReader {
       await this.#rows.close();
       this.#rows = undefined;
     }
-    const group = this.#step?.groups.shift();
-    if (this.#step !== undefined && group !== undefined) {
-      const { table, to: snapshot } = this.#step;
-      const afterRowId = this.#at.rowId ?? undefined;
-      const wanted = { rows: group, table, snapshot, schema: this.#schema, afterRowId };
-      const spooled = await this.#lake.calls.lakeSpoolAdded(wanted, signal);
-      this.#rows = await openCsvRows(spooled, [rowIdField, ...this.#schema]);
+    const step = this.#step;
+    const group = step?.groups.shift();
+    if (step !== undefined && group !== undefined) {
+      await this.#spool(step, group);
       return undefined;
     }
     if (this.#step !== undefined) {
@@ -132,6 +130,23 @@ class LakeReader implements SourceReader {
       this.#step = undefined;
     }
     return await this.#look();
+  }
+
+  /** Upkeep may have merged files since the step began, and deleted them: they are found anew. */
+  async #spool({ table, to: snapshot }: Step, group: AddedRows): Promise<void> {
+    const { signal } = this.#closed;
+    const afterRowId = this.#at.rowId ?? undefined;
+    const wanted = { rows: group, table, snapshot, schema: this.#schema, afterRowId };
+    try {
+      const spooled = await this.#lake.calls.lakeSpoolAdded(wanted, signal);
+      this.#rows = await openCsvRows(spooled, [rowIdField, ...this.#schema]);
+      this.#isFoundAnew = false;
+    } catch (thrown) {
+      const isMissing = thrown instanceof OperatingError && thrown.code === "store_corrupt";
+      if (!isMissing || this.#isFoundAnew) throw thrown;
+      this.#isFoundAnew = true;
+      this.#step = await this.#begin(snapshot);
+    }
   }
 
   /** Looks for what was added since. */

@@ -2,14 +2,17 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { compactFiles } from "../../../../data/lake/duckdb/compact.ts";
 import {
   checkLakeFiles,
   LakeStore,
+  LakeUpkeep,
   LakeWriter,
   tableSql,
   withFiles,
 } from "../../../../data/lake/index.ts";
 import type { Clock } from "../../../../ground/kernel/clock.ts";
+import { assert } from "../../../../ground/kernel/errors.ts";
 import { silentLogger } from "../../../../ground/kernel/logger.ts";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
 import { randomText } from "../../../../ground/kernel/prng.ts";
@@ -27,6 +30,8 @@ export interface LakeWorld extends OpenedStreamLake {
   ask(table: string, select: string): Promise<readonly (readonly unknown[])[]>;
   /** Adds rows as a statement of a person would. */
   insert(table: string, select: string): Promise<void>;
+  /** Merges the files of a table and deletes the old ones, as the lake's upkeep does in hours. */
+  merge(table: string): Promise<void>;
   /** What `capstan lake check` finds. */
   check(): Promise<readonly string[]>;
 }
@@ -48,6 +53,7 @@ export async function openLakeWorld(clock: Clock = realClock): Promise<LakeWorld
     dataDir,
     ask: async (table, select) => await ask(lake, table, select),
     insert: (table, select) => insert(lake, table, select),
+    merge: (table) => merge(lake, table),
     check: async () => {
       const { store, objects } = lake;
       const engine = lake.engine;
@@ -98,4 +104,28 @@ async function insert(lake: StreamLake, name: string, select: string): Promise<v
     author: "person",
     message: "insert",
   });
+}
+
+async function merge(lake: StreamLake, name: string): Promise<void> {
+  const { catalog, engine, objects, store } = lake;
+  const moment = { kind: "current" } as const;
+  const [version] = await catalog.resolve([{ schema: undefined, name, moment }]);
+  assert(version !== undefined, "a table that is resolved has a version");
+  const files = version.files.map(({ fileId }) => fileId);
+  const change = await engine.withSession([], never, (duckdb) => {
+    const writer = new LakeWriter({ ...lake, duckdb });
+    return compactFiles({ version, files }, { writer, objects }, never);
+  });
+  assert(change !== undefined, "there are files to merge");
+  await catalog.commit({
+    readSnapshot: version.snapshot,
+    token: randomText(lake.prng, 24),
+    changes: [change],
+    author: "upkeep",
+    message: "merge",
+  });
+  const { scheduled } = await new LakeUpkeep({ store }).facts();
+  assert(scheduled.length >= files.length, "the merged file replaces the old ones everywhere");
+  await objects.delete(scheduled.map(({ path }) => path));
+  await new LakeUpkeep({ store }).forget(scheduled.map(({ fileId }) => fileId));
 }
