@@ -2,3 +2,10 @@
 import "./error-codes.ts";
 
 export { watchedStreamTables } from "./core/tables.ts";
+export {
+  insertFragment,
+  moveFragment,
+  moveQuery,
+  placeFragment,
+  removeQuery,
+} from "./store/move-rows.ts";

@@ -31,7 +31,8 @@ export async function moveQuery(
     : { ...patch, state, previous_state: row.state, state_changed_at_ms: atMs };
   const next = await tx.update("queries", row.query_id, changed);
   assert(next !== undefined, "a query that changes its state is there");
-  if (!isSame) await record(tx, next, row.state, state, atMs);
+  const isAnew = next.epoch !== row.epoch;
+  if (!isSame || isAnew) await record(tx, next, row.state, state, isAnew ? await tx.nowMs() : atMs);
   return next;
 }
 

@@ -1,0 +1,434 @@
+/**
+ * What happens next to a query: changes of the catalog, or commands for workers. Changes come first
+ * and alone, so that what is commanded follows from what is stored; whoever performs them looks
+ * again at once. Pure. Rules: SD10 to SD22.
+ */
+
+import type { FragmentRow, FragmentState, QueryState } from "../../catalog/core/index.ts";
+import { hasEnded } from "../../catalog/core/index.ts";
+import type { FragmentError, FragmentReport } from "./commands.ts";
+import type { FleetLimits, QueryView, WorkerView } from "./query-view.ts";
+
+export type QueryChange =
+  | {
+      readonly kind: "fragment";
+      readonly fragment: string;
+      readonly state: FragmentState;
+      readonly reason: string;
+    }
+  | {
+      readonly kind: "query";
+      readonly state: QueryState;
+      readonly reason: string;
+      readonly error?: QueryError;
+    }
+  /** Deploys the query anew, under a new epoch. */
+  | {
+      readonly kind: "redeploy";
+      readonly reason: string;
+      /** Workers that no fragment may stay on, unless it is pinned. */
+      readonly lostWorkers: readonly string[];
+      /** Whether it counts towards `failuresMax`. */
+      readonly isFailure: boolean;
+    }
+  /** Places all fragments of a paused query again. */
+  | { readonly kind: "resume" }
+  | { readonly kind: "owe"; readonly workerId: string; readonly epoch: number }
+  | { readonly kind: "cleanedUp"; readonly workerId: string }
+  /** Removes the row; the query is STOPPED. */
+  | { readonly kind: "remove" };
+
+export interface QueryError {
+  readonly code: string;
+  readonly number: number | undefined;
+  readonly workerId: string | undefined;
+}
+
+export interface QueryCommand {
+  readonly workerId: string;
+  readonly kind: "register" | "start" | "stopSoft" | "unregister";
+  readonly epoch: number;
+}
+
+export interface QueryDecision {
+  readonly changes: readonly QueryChange[];
+  /** Only without changes. */
+  readonly commands: readonly QueryCommand[];
+  /** When to look again though nothing has happened. */
+  readonly waitMs: number | undefined;
+}
+
+export function decideQuery(view: QueryView, limits: FleetLimits): QueryDecision {
+  const seen = view.fragments.map((row) => lookAt(row, view));
+  switch (view.query.state) {
+    case "PENDING":
+      return view.query.desired_state === "RUNNING"
+        ? changed(toState("DEPLOYING", "its fragments are being deployed"))
+        : changed(stopping(view));
+    case "DEPLOYING":
+    case "RUNNING":
+      return decideLive(view, seen, limits);
+    case "STOPPING":
+      return decideStopping(view, seen, limits);
+    case "TERMINATING":
+      return decideTerminating(view, seen);
+    case "PAUSED":
+      if (view.query.desired_state === "STOPPED") return changed(stopping(view));
+      if (view.query.desired_state === "RUNNING") return changed({ kind: "resume" });
+      return cleanUp(view);
+    case "TERMINATED":
+    case "FAILED":
+      return view.query.desired_state === "STOPPED" ? changed(stopping(view)) : cleanUp(view);
+    case "STOPPED":
+      return changed({ kind: "remove" });
+  }
+}
+
+/** Of a query whose row is gone: whatever a worker still reports of it is stopped (SD15). */
+export function decideGone(workers: Iterable<WorkerView>): QueryDecision {
+  return commanded([...workers].flatMap((worker) => forget(worker)));
+}
+
+/** A fragment, as the catalog and its worker see it. */
+interface SeenFragment {
+  readonly row: FragmentRow;
+  readonly worker: WorkerView | undefined;
+  /** `absent`: its worker is there, and does not have it in this epoch. */
+  readonly state: FragmentReport["state"] | "absent" | "unknown";
+  readonly error: FragmentError | undefined;
+}
+
+function lookAt(row: FragmentRow, { workers }: QueryView): SeenFragment {
+  const worker = workers.get(row.worker_id);
+  if (worker === undefined || !worker.isUp) {
+    return { row, worker, state: "unknown", error: undefined };
+  }
+  const report = worker.reports.find(
+    ({ fragment, epoch }) => fragment === row.fragment && epoch === row.epoch,
+  );
+  if (report === undefined) return { row, worker, state: "absent", error: undefined };
+  return { row, worker, state: report.state, error: report.error };
+}
+
+// Deploying and running
+
+function decideLive(
+  view: QueryView,
+  seen: readonly SeenFragment[],
+  limits: FleetLimits,
+): QueryDecision {
+  if (view.query.desired_state !== "RUNNING") return changed(stopping(view));
+  const fault = faultOf(view, seen, limits);
+  if (fault !== undefined) return changed(...absorbed(seen), fault);
+  const news = absorbed(seen);
+  const lost = lossOf(view, seen, limits);
+  if (lost !== undefined) return changed(...news, lost);
+  const hidden = seen.find(({ state, row }) => state === "unknown" && !hasEnded(row.state));
+  if (hidden !== undefined) return decideHidden(view, hidden, news, limits);
+  const [next, reason] = liveState(seen);
+  if (next === "TERMINATED" && view.query.state === "DEPLOYING") {
+    return changed(...news, toState("RUNNING", "every fragment has been running"));
+  }
+  if (next !== view.query.state) return changed(...news, toState(next, reason));
+  if (news.length > 0) return changed(...news);
+  if (next !== "DEPLOYING") return cleanUp(view);
+  if (view.reachableMs > limits.deployTimeoutMs) {
+    return changed(timedOut(view, seen, limits));
+  }
+  return deploy(view, seen);
+}
+
+/** A fragment that failed, or a command that can never be done. */
+function faultOf(
+  view: QueryView,
+  seen: readonly SeenFragment[],
+  { failuresMax }: FleetLimits,
+): QueryChange | undefined {
+  const failed = seen.flatMap(({ row, state, error }) =>
+    state === "FAILED" && error !== undefined ? [{ row, error }] : [],
+  );
+  const refused = seen.flatMap(({ row, worker }) =>
+    worker?.refusal?.error.retry === "never" ? [{ row, error: worker.refusal.error }] : [],
+  );
+  const faults = [...refused, ...failed];
+  // That an edge broke is the effect of something else, where anything else is known.
+  const cause = faults.find(({ error }) => error.number !== brokenEdge) ?? faults[0];
+  if (cause === undefined) return undefined;
+  const { row, error } = cause;
+  const isLast = view.query.failures_in_a_row + 1 >= failuresMax;
+  const isEffect = error.number === brokenEdge && seen.some(({ state }) => state === "unknown");
+  if (error.retry === "never" || (isLast && !isEffect)) {
+    const often = error.retry === "never" ? "" : `; ${failuresMax} failures in a row`;
+    return {
+      kind: "query",
+      state: "TERMINATING",
+      reason: `the fragment ${row.fragment} failed on ${row.worker_id}: ${error.message}${often}`,
+      error: { code: error.code, number: error.number, workerId: row.worker_id },
+    };
+  }
+  return {
+    kind: "redeploy",
+    reason: `the fragment ${row.fragment} failed on ${row.worker_id}: ${error.message}`,
+    lostWorkers: [],
+    isFailure: !isEffect,
+  };
+}
+
+const brokenEdge = 4001;
+
+/** A fragment that was deployed and is not there any more, or whose worker is gone for good. */
+function lossOf(
+  view: QueryView,
+  seen: readonly SeenFragment[],
+  { replaceAfterMs }: FleetLimits,
+): QueryChange | undefined {
+  const vanished = seen.find(
+    ({ row, state, worker }) =>
+      worker?.isBusy === false &&
+      row.state !== "PENDING" &&
+      (state === "STOPPED" || (state === "absent" && !hasEnded(row.state))),
+  );
+  if (vanished !== undefined) {
+    const { row } = vanished;
+    const reason = `the worker ${row.worker_id} has lost the fragment ${row.fragment}`;
+    return { kind: "redeploy", reason, lostWorkers: [], isFailure: false };
+  }
+  if (!view.isJudged) return undefined;
+  const movable = seen.filter(
+    ({ row, state, worker }) =>
+      state === "unknown" &&
+      row.is_pinned === 0 &&
+      !hasEnded(row.state) &&
+      (worker?.unreachableMs ?? 0) >= replaceAfterMs,
+  );
+  if (movable.length === 0) return undefined;
+  const lostWorkers = [...new Set(movable.map(({ row }) => row.worker_id))];
+  const reason = `${lostWorkers.join(", ")} cannot be reached: its fragments move`;
+  return { kind: "redeploy", reason, lostWorkers, isFailure: false };
+}
+
+/** Somebody cannot be asked. What was running is being recovered, not running. */
+function decideHidden(
+  view: QueryView,
+  { row, worker }: SeenFragment,
+  news: readonly QueryChange[],
+  { replaceAfterMs }: FleetLimits,
+): QueryDecision {
+  if (view.query.state === "RUNNING" && view.isJudged) {
+    const reason = `${row.worker_id} cannot be reached: waiting for it`;
+    return changed(...news, toState("DEPLOYING", reason));
+  }
+  if (news.length > 0) return changed(...news);
+  const leftMs = replaceAfterMs - (worker?.unreachableMs ?? 0);
+  const waitMs = row.is_pinned === 1 && leftMs <= 0 ? undefined : Math.max(leftMs, lookMsMin);
+  const known =
+    view.query.state === "DEPLOYING"
+      ? deploy(
+          view,
+          view.fragments.map((each) => lookAt(each, view)),
+        )
+      : nothing;
+  return { ...known, waitMs: least(known.waitMs, waitMs) };
+}
+
+const lookMsMin = 100;
+
+/** What the fragments' states make of a query that is wanted to run (SD11). */
+function liveState(seen: readonly SeenFragment[]): [state: QueryState, reason: string] {
+  if (seen.every(({ state }) => state === "TERMINATED")) {
+    return ["TERMINATED", "its sources have ended"];
+  }
+  const isRunning = seen.every(({ state }) => state === "RUNNING" || state === "TERMINATED");
+  return isRunning
+    ? ["RUNNING", "every fragment is running"]
+    : ["DEPLOYING", "its fragments are being deployed"];
+}
+
+/** Registers what is missing; starts when everything is registered (SD10). */
+function deploy(view: QueryView, seen: readonly SeenFragment[]): QueryDecision {
+  const byWorker = Map.groupBy(seen, ({ row }) => row.worker_id);
+  const isRegistered = seen.every(({ state }) => state !== "absent" && state !== "unknown");
+  const commands: QueryCommand[] = [];
+  let waitMs: number | undefined;
+  for (const [workerId, here] of byWorker) {
+    const worker = here[0]?.worker;
+    if (worker?.isUp !== true || worker.isBusy) continue;
+    const kind = here.some(({ state }) => state === "absent")
+      ? "register"
+      : isRegistered && here.some(({ state }) => state === "REGISTERED")
+        ? "start"
+        : undefined;
+    if (kind === undefined) continue;
+    const pauseMs = worker.refusal?.retryInMs ?? 0;
+    if (pauseMs > 0) waitMs = least(waitMs, pauseMs);
+    else commands.push({ workerId, kind, epoch: view.query.epoch });
+  }
+  return { changes: [], commands: [...commands, ...strays(view)], waitMs };
+}
+
+function timedOut(
+  { query }: QueryView,
+  seen: readonly SeenFragment[],
+  { deployTimeoutMs }: FleetLimits,
+): QueryChange {
+  const late = seen.filter(({ state }) => state !== "RUNNING" && state !== "TERMINATED");
+  const names = late.map(({ row }) => `${row.fragment} on ${row.worker_id}`);
+  const told = late.find(({ worker }) => worker?.refusal !== undefined)?.worker;
+  const why = told?.refusal === undefined ? "" : `: ${told.refusal.error.message}`;
+  const minutes = Math.round(deployTimeoutMs / 6_000) / 10;
+  return {
+    kind: "query",
+    state: "TERMINATING",
+    reason: `not deployed within ${minutes} min (epoch ${query.epoch}): ${names.join(", ")}${why}`,
+    error: {
+      code: told?.refusal?.error.code ?? "NetworkError",
+      number: told?.refusal?.error.number,
+      workerId: late[0]?.row.worker_id,
+    },
+  };
+}
+
+// Stopping
+
+function decideStopping(
+  view: QueryView,
+  seen: readonly SeenFragment[],
+  limits: FleetLimits,
+): QueryDecision {
+  const isSoft = isStoppedSoftly(view, limits);
+  const news = [...absorbed(seen), ...confirmedGone(seen)];
+  if (news.length > 0) return changed(...news);
+  const live = seen.filter(({ row }) => !hasEnded(row.state));
+  if (live.length === 0) {
+    const cleaning = cleanUp(view);
+    if (cleaning.changes.length > 0 || cleaning.commands.length > 0) return cleaning;
+    if (view.cleanups.length > 0 || hasReports(view)) return cleaning;
+    return view.query.desired_state === "STOPPED"
+      ? changed(toState("STOPPED", "every fragment is confirmed stopped"))
+      : changed(toState("PAUSED", "every fragment is confirmed stopped"));
+  }
+  if (!isSoft) return commanded(stopAll(view));
+  const commands = live.flatMap(({ row, state, worker }): QueryCommand[] => {
+    const isAsked = view.sourceFragments.has(row.fragment) && state === "RUNNING";
+    if (!isAsked || worker === undefined || worker.isBusy || worker.isDraining) return [];
+    return [{ workerId: row.worker_id, kind: "stopSoft", epoch: view.query.epoch }];
+  });
+  const unique = new Map(commands.map((command) => [command.workerId, command]));
+  const waitMs = Math.max(limits.softStopMs - view.inStateMs, lookMsMin);
+  return { changes: [], commands: [...unique.values()], waitMs };
+}
+
+/** A query that was running, and has time left, lets everything reach its sinks (SD22). */
+function isStoppedSoftly({ query, inStateMs }: QueryView, { softStopMs }: FleetLimits): boolean {
+  const isWanted = query.stop_mode === "SOFT" || query.desired_state === "PAUSED";
+  return isWanted && query.previous_state === "RUNNING" && inStateMs < softStopMs;
+}
+
+/** Failing: what cannot be confirmed is owed, and the query is FAILED (SD12, SD17). */
+function decideTerminating(view: QueryView, seen: readonly SeenFragment[]): QueryDecision {
+  if (view.query.desired_state === "STOPPED") return changed(stopping(view));
+  const owed = seen.flatMap(({ row, state }): QueryChange[] => {
+    if (state !== "unknown" || !view.isJudged || hasEnded(row.state)) return [];
+    const reason = `${row.worker_id} could not be reached to stop it`;
+    return [
+      { kind: "fragment", fragment: row.fragment, state: "FAILED", reason },
+      { kind: "owe", workerId: row.worker_id, epoch: row.epoch },
+    ];
+  });
+  const news = [...absorbed(seen), ...confirmedGone(seen), ...owed];
+  if (news.length > 0) return changed(...news);
+  if (seen.every(({ row }) => hasEnded(row.state))) {
+    return changed(toState("FAILED", view.query.state_reason));
+  }
+  return commanded(stopAll(view));
+}
+
+/** Every worker that has, or may have, something of the query forgets it. */
+function stopAll(view: QueryView): readonly QueryCommand[] {
+  return [...view.workers.values()].flatMap((worker) => {
+    const hasRows = view.fragments.some(
+      ({ worker_id, state }) => worker_id === worker.workerId && !hasEnded(state),
+    );
+    return forget(worker, hasRows ? view.query.epoch : undefined);
+  });
+}
+
+// What is left on workers
+
+/** Fragments that ended, and those of older epochs, are forgotten where they are reported. */
+function cleanUp(view: QueryView): QueryDecision {
+  const done = view.cleanups.flatMap(({ workerId, epoch }): QueryChange[] => {
+    const worker = view.workers.get(workerId);
+    if (worker?.isUp !== true || worker.isBusy) return [];
+    const isThere = worker.reports.some((report) => report.epoch <= epoch);
+    return isThere ? [] : [{ kind: "cleanedUp", workerId }];
+  });
+  return done.length > 0 ? changed(...done) : commanded(strays(view));
+}
+
+/** On workers where nothing of the query should run now. */
+function strays(view: QueryView): readonly QueryCommand[] {
+  const wanted = new Set(
+    view.fragments.flatMap(({ worker_id, state }) => (hasEnded(state) ? [] : worker_id)),
+  );
+  return [...view.workers.values()].flatMap((worker) =>
+    wanted.has(worker.workerId) ? [] : forget(worker),
+  );
+}
+
+/** With `epoch` also where the worker reports nothing, since a command may be under way. */
+function forget(worker: WorkerView, epoch?: number): readonly QueryCommand[] {
+  if (!worker.isUp || worker.isBusy) return [];
+  const epochs = worker.reports.map((report) => report.epoch);
+  if (epoch === undefined && epochs.length === 0) return [];
+  const newest = Math.max(epoch ?? 0, ...epochs);
+  return [{ workerId: worker.workerId, kind: "unregister", epoch: newest }];
+}
+
+function hasReports({ workers }: QueryView): boolean {
+  return [...workers.values()].some(({ reports }) => reports.length > 0);
+}
+
+// Changes
+
+/** What the workers report and the catalog does not say yet. */
+function absorbed(seen: readonly SeenFragment[]): QueryChange[] {
+  return seen.flatMap(({ row, state, error }): QueryChange[] => {
+    if (state === "absent" || state === "unknown" || hasEnded(row.state)) return [];
+    if (state === row.state || (state === "REGISTERED" && row.state !== "PENDING")) return [];
+    const reason = error?.message ?? "as its worker reports";
+    return [{ kind: "fragment", fragment: row.fragment, state, reason }];
+  });
+}
+
+/** Of a query that stops: what its worker does not have is confirmed gone. */
+function confirmedGone(seen: readonly SeenFragment[]): QueryChange[] {
+  return seen.flatMap(({ row, state, worker }): QueryChange[] => {
+    if (state !== "absent" || worker?.isBusy !== false || hasEnded(row.state)) return [];
+    const reason = "its worker does not have it";
+    return [{ kind: "fragment", fragment: row.fragment, state: "STOPPED", reason }];
+  });
+}
+
+function stopping({ query }: QueryView): QueryChange {
+  const what = query.desired_state === "PAUSED" ? "paused" : "dropped";
+  return toState("STOPPING", `${what} by request`);
+}
+
+function toState(state: QueryState, reason: string): QueryChange {
+  return { kind: "query", state, reason };
+}
+
+const nothing: QueryDecision = { changes: [], commands: [], waitMs: undefined };
+
+function changed(...changes: readonly QueryChange[]): QueryDecision {
+  return { ...nothing, changes };
+}
+
+function commanded(commands: readonly QueryCommand[]): QueryDecision {
+  return { ...nothing, commands };
+}
+
+function least(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined ? other : other === undefined ? one : Math.min(one, other);
+}

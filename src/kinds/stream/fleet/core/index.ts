@@ -1,0 +1,11 @@
+/** The fleet for other cores. */
+export type {
+  FragmentError,
+  FragmentReport,
+  RunStatistics,
+  StreamCommand,
+  StreamReport,
+} from "./commands.ts";
+export { factKeyOf, parseFactKey } from "./commands.ts";
+export type { FleetEvents, FleetPort } from "./fleet-port.ts";
+export { type FleetLimits, fleetLimits } from "./query-view.ts";

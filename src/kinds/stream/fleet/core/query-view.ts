@@ -1,0 +1,64 @@
+/** What a decision about a query is made from: the catalog's rows and what the workers say. */
+import type { FragmentRow, QueryRow } from "../../catalog/core/index.ts";
+import type { FragmentError, FragmentReport } from "./commands.ts";
+
+export interface QueryView {
+  readonly query: QueryRow;
+  readonly fragments: readonly FragmentRow[];
+  readonly cleanups: readonly CleanupOwed[];
+  /** Every worker that has a fragment, owes a cleanup, or reports a fragment of the query. */
+  readonly workers: ReadonlyMap<string, WorkerView>;
+  /** The fragments that read sources. */
+  readonly sourceFragments: ReadonlySet<string>;
+  /** How long the deployment has been under way while all its workers could be reached. */
+  readonly reachableMs: number;
+  /** How long the query has been in its state, by the store's clock. */
+  readonly inStateMs: number;
+  /**
+   * Whether this leader has led for the detection bound: a worker without a session is lost, and
+   * not only unheard (SD18).
+   */
+  readonly isJudged: boolean;
+}
+
+/** Fragments of this epoch or an older one may still run on the worker. */
+export interface CleanupOwed {
+  readonly workerId: string;
+  readonly epoch: number;
+}
+
+export interface WorkerView {
+  readonly workerId: string;
+  /** Whether it has a session that carries streams; without one its reports are unknown. */
+  readonly isUp: boolean;
+  /** How long it has been without one, as far as this leader knows. */
+  readonly unreachableMs: number;
+  /** Of this query, as of now. */
+  readonly reports: readonly FragmentReport[];
+  /** Whether a command for this query is under way. Until its answer nothing is concluded. */
+  readonly isBusy: boolean;
+  /** Why the last command for this query in its epoch was not done. */
+  readonly refusal: Refusal | undefined;
+  /** Whether it was told to stop softly in this epoch. */
+  readonly isDraining: boolean;
+}
+
+export interface Refusal {
+  readonly error: FragmentError;
+  /** How long to wait before the command is sent again. */
+  readonly retryInMs: number;
+}
+
+export interface FleetLimits {
+  readonly deployTimeoutMs: number;
+  readonly replaceAfterMs: number;
+  readonly softStopMs: number;
+  readonly failuresMax: number;
+}
+
+export const fleetLimits: FleetLimits = {
+  deployTimeoutMs: 600_000,
+  replaceAfterMs: 10_000,
+  softStopMs: 60_000,
+  failuresMax: 3,
+};

@@ -1,0 +1,327 @@
+/**
+ * Brings the workers to what the catalog wants of each query. A wake-up only names the query: the
+ * catalog is read, the workers' reports are looked at, `decideQuery` says what is next, and changes
+ * of the catalog are committed before anything is commanded that follows from them. Whoever loses
+ * the lease stops at once; the next leader decides from the same rows and new reports.
+ *
+ * Refuses to run without the lease. Rules: SD10 to SD22.
+ */
+import type { Clock } from "../../../../ground/kernel/clock.ts";
+import { OperatingError } from "../../../../ground/kernel/errors.ts";
+import type { Logger } from "../../../../ground/kernel/logger.ts";
+import type { Prng } from "../../../../ground/kernel/prng.ts";
+import { KeyedQueue } from "../../../../ground/reconcile/index.ts";
+import type { LeaseGrant, Store } from "../../../../ground/store/index.ts";
+import { hasEnded } from "../../catalog/core/index.ts";
+import type { FragmentSpec } from "../../run/core/index.ts";
+import { CommandDesk } from "../core/command-desk.ts";
+import type { StreamCommand, StreamReport } from "../core/commands.ts";
+import {
+  decideGone,
+  decideQuery,
+  type QueryChange,
+  type QueryCommand,
+  type QueryDecision,
+} from "../core/decide-query.ts";
+import type { FleetPort } from "../core/fleet-port.ts";
+import { FleetView } from "../core/fleet-view.ts";
+import {
+  type FleetLimits,
+  fleetLimits,
+  type QueryView,
+  type WorkerView,
+} from "../core/query-view.ts";
+import { applyChanges, type Placer } from "./apply-changes.ts";
+import { CatalogWriter } from "./catalog-writer.ts";
+import { ChangedQueries } from "./changed-queries.ts";
+import { ReachableTimes } from "./reachable-times.ts";
+import { type QueryRows, readQuery } from "./read-query.ts";
+
+export interface QueryReconcilersOptions {
+  readonly store: Store;
+  readonly lease: () => LeaseGrant | undefined;
+  readonly fleet: FleetPort;
+  readonly plans: DeployedPlans;
+  readonly placer: Placer;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+  readonly limits?: Partial<FleetLimits>;
+  /** For how long a new leader takes silence for nothing (SD18). */
+  readonly detectionMs?: number;
+  /** Reports that are not about commands. */
+  readonly onReport?: (workerId: string, report: StreamReport) => void;
+}
+
+/** The plans of queries, as fragments that can be deployed. */
+export interface DeployedPlans {
+  /** The fragments of the query that read sources. */
+  sourceFragments(queryId: string): Promise<ReadonlySet<string>>;
+  /**
+   * What the worker is told of its fragments. Throws a transient error while the address of a
+   * worker that they send to is not known.
+   */
+  specs(rows: QueryRows, workerId: string): Promise<readonly FragmentSpec[]>;
+}
+
+/** Passes of one look: each commits changes, and the last one commands. */
+const passesMax = 20;
+const resyncMs = 30_000;
+/** While a deployment is under way, its reachable time is counted at least so often. */
+const deployingLookMs = 5_000;
+
+export class QueryReconcilers {
+  readonly #options: QueryReconcilersOptions;
+  readonly #limits: FleetLimits;
+  readonly #queue: KeyedQueue<string>;
+  readonly #view = new FleetView();
+  readonly #desk = new CommandDesk();
+  readonly #writer: CatalogWriter;
+  readonly #changed: ChangedQueries;
+  readonly #reachable: ReachableTimes;
+  #leader: { readonly epoch: number; readonly sinceMs: number } | undefined;
+  #unsubscribe: readonly (() => void)[] = [];
+
+  constructor(options: QueryReconcilersOptions) {
+    const { store, lease, clock, prng, logger, limits } = options;
+    this.#options = options;
+    this.#limits = { ...fleetLimits, ...limits };
+    this.#writer = new CatalogWriter(store, lease);
+    this.#changed = new ChangedQueries(store);
+    this.#reachable = new ReachableTimes(store, clock);
+    this.#queue = new KeyedQueue<string>({
+      clock,
+      prng,
+      logger,
+      lease,
+      reconcile: (queryId, signal) => this.#reconcile(queryId, signal),
+      keys: async () => [...(await this.#changed.all()), ...this.#view.queries()],
+      resyncMs,
+      backoff: { minMs: 100, maxMs: 10_000 },
+      concurrency: 32,
+      keysMax: 100_000,
+      trouble: "cannot reconcile a query",
+    });
+  }
+
+  start(): void {
+    const { store, fleet, clock } = this.#options;
+    this.#unsubscribe = [
+      store.onPoke(() => void this.#poked()),
+      fleet.listen({
+        workerUp: (workerId) => {
+          this.#view.workerUp(workerId, clock.nowMs());
+          void this.#look(workerId);
+        },
+        facts: (workerId, facts, version) => this.#add(this.#view.facts(workerId, facts, version)),
+        report: (workerId, report) => this.#reported(workerId, report),
+        workerDown: (workerId) => {
+          this.#desk.forgetWorker(workerId);
+          this.#add(this.#view.workerDown(workerId, clock.nowMs()));
+          void this.#look(workerId);
+        },
+      }),
+    ];
+    this.#queue.start();
+  }
+
+  /** Call it from the lease keeper's `onChange`. */
+  leaseChanged(): void {
+    this.#queue.leaseChanged();
+  }
+
+  /** Whether nothing is left to do at the moment. */
+  idle(): boolean {
+    return this.#queue.idle();
+  }
+
+  async stop(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    await this.#queue.stop();
+  }
+
+  #add(queries: Iterable<string>): void {
+    for (const query of queries) this.#queue.add(query);
+  }
+
+  async #poked(): Promise<void> {
+    if (this.#options.lease() === undefined) return;
+    // What this read misses, the resync finds.
+    await this.#changed.next().then(
+      (queries) => this.#add(queries),
+      () => undefined,
+    );
+  }
+
+  /** The queries that have something to do with the worker. */
+  async #look(workerId: string): Promise<void> {
+    if (this.#options.lease() === undefined) return;
+    await this.#changed.onWorker(workerId).then(
+      (queries) => this.#add(queries),
+      () => undefined,
+    );
+  }
+
+  #reported(workerId: string, report: StreamReport): void {
+    if (report.kind !== "answer") {
+      this.#options.onReport?.(workerId, report);
+      return;
+    }
+    const { query, command, error } = report;
+    const nowMs = this.#options.clock.nowMs();
+    this.#desk.answered(workerId, query, command, error, nowMs);
+    this.#view.answer(workerId, report);
+    this.#queue.add(query);
+  }
+
+  async #reconcile(
+    queryId: string,
+    signal: AbortSignal,
+  ): Promise<{ requeueAfterMs: number } | undefined> {
+    const { store, clock } = this.#options;
+    this.#noteLeader();
+    for (let pass = 0; pass < passesMax && !signal.aborted; pass += 1) {
+      const rows = await store.read((tx) => readQuery(tx, queryId));
+      if (rows === undefined) {
+        this.#forget(queryId);
+        this.#command(queryId, decideGone(this.#workersOf(queryId, undefined)).commands);
+        return undefined;
+      }
+      const view = await this.#viewOf(rows);
+      const decision = decideQuery(view, this.#limits);
+      if (decision.changes.length === 0) {
+        await this.#commandAll(rows, decision.commands, signal);
+        return this.#again(view, decision, clock.nowMs());
+      }
+      const failed = await this.#write(rows, decision.changes);
+      if (failed !== undefined) return { requeueAfterMs: failed };
+    }
+    return { requeueAfterMs: 0 };
+  }
+
+  /**
+   * Where there is no place for a query that is to be deployed again, it waits in its old place
+   * and is looked at later; returns how long.
+   */
+  async #write(rows: QueryRows, changes: readonly QueryChange[]): Promise<number | undefined> {
+    const { placer, logger } = this.#options;
+    try {
+      await this.#writer.write((tx) => applyChanges(tx, rows, changes, placer));
+      return undefined;
+    } catch (thrown) {
+      if (!(thrown instanceof OperatingError) || !hasNoPlace(thrown)) throw thrown;
+      logger.warn({ query_id: rows.query.query_id }, `it cannot be placed: ${thrown.message}`);
+      return deployingLookMs;
+    }
+  }
+
+  #noteLeader(): void {
+    const { lease, clock } = this.#options;
+    const epoch = lease()?.epoch;
+    if (epoch === undefined || epoch === this.#leader?.epoch) return;
+    this.#leader = { epoch, sinceMs: clock.nowMs() };
+    this.#desk.clear();
+  }
+
+  async #viewOf(rows: QueryRows): Promise<QueryView> {
+    const { plans, clock, detectionMs = 3_500 } = this.#options;
+    const { query, fragments, cleanups } = rows;
+    const workers = this.#workersOf(query.query_id, rows);
+    const isReachable = fragments.every(
+      ({ worker_id, state }) => hasEnded(state) || this.#view.isUp(worker_id),
+    );
+    const isDeploying = query.state === "DEPLOYING";
+    return {
+      query,
+      fragments,
+      cleanups,
+      workers: new Map(workers.map((worker) => [worker.workerId, worker])),
+      sourceFragments:
+        query.state === "STOPPING" ? await plans.sourceFragments(query.query_id) : new Set(),
+      reachableMs: isDeploying
+        ? await this.#reachable.count(query.query_id, query.epoch, isReachable)
+        : 0,
+      inStateMs: rows.nowMs - query.state_changed_at_ms,
+      isJudged: this.#leader !== undefined && clock.nowMs() - this.#leader.sinceMs >= detectionMs,
+    };
+  }
+
+  #workersOf(queryId: string, rows: QueryRows | undefined): readonly WorkerView[] {
+    const nowMs = this.#options.clock.nowMs();
+    const named = [
+      ...(rows?.fragments.map(({ worker_id }) => worker_id) ?? []),
+      ...(rows?.cleanups.map(({ workerId }) => workerId) ?? []),
+      ...this.#view.workersWith(queryId),
+    ];
+    const epoch = rows?.query.epoch ?? 0;
+    return [...new Set(named)].map((workerId) => {
+      const isUp = this.#view.isUp(workerId);
+      const sinceMs = this.#view.sinceMs(workerId) ?? this.#leader?.sinceMs ?? nowMs;
+      return {
+        workerId,
+        isUp,
+        unreachableMs: isUp ? 0 : nowMs - sinceMs,
+        reports: this.#view.reports(workerId, queryId),
+        isBusy: this.#desk.isBusy(workerId, queryId, nowMs),
+        refusal: this.#desk.refusal(workerId, queryId, epoch, nowMs),
+        isDraining: this.#desk.isDraining(workerId, queryId, epoch),
+      };
+    });
+  }
+
+  async #commandAll(
+    rows: QueryRows,
+    commands: readonly QueryCommand[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const registered = commands.filter(({ kind }) => kind === "register");
+    const specs = new Map<string, readonly FragmentSpec[]>();
+    for (const { workerId } of registered) {
+      specs.set(workerId, await this.#options.plans.specs(rows, workerId));
+    }
+    if (!signal.aborted) this.#command(rows.query.query_id, commands, specs);
+  }
+
+  #command(
+    query: string,
+    commands: readonly QueryCommand[],
+    specs: ReadonlyMap<string, readonly FragmentSpec[]> = new Map(),
+  ): void {
+    const { fleet, clock, logger } = this.#options;
+    for (const command of commands) {
+      const { workerId, kind, epoch } = command;
+      const number = this.#desk.send(query, command, clock.nowMs());
+      const about = { query, epoch, command: number };
+      const frame: StreamCommand =
+        kind === "register"
+          ? { ...about, kind, fragments: specs.get(workerId) ?? [] }
+          : kind === "stopSoft"
+            ? { ...about, kind: "stop", mode: "soft" }
+            : { ...about, kind };
+      const isSent = fleet.send(workerId, frame);
+      logger.debug({ query_id: query, worker_id: workerId, epoch, is_sent: isSent }, kind);
+    }
+  }
+
+  #again(
+    { query, isJudged }: QueryView,
+    { waitMs }: QueryDecision,
+    nowMs: number,
+  ): { requeueAfterMs: number } | undefined {
+    const waits = [waitMs];
+    if (query.state === "DEPLOYING") waits.push(deployingLookMs);
+    const { detectionMs = 3_500 } = this.#options;
+    if (!isJudged) waits.push(detectionMs - (nowMs - (this.#leader?.sinceMs ?? nowMs)));
+    const given = waits.filter((wait) => wait !== undefined);
+    return given.length === 0 ? undefined : { requeueAfterMs: Math.max(10, Math.min(...given)) };
+  }
+
+  #forget(queryId: string): void {
+    this.#desk.forgetQuery(queryId);
+    this.#reachable.forget(queryId);
+  }
+}
+
+function hasNoPlace({ code }: OperatingError): boolean {
+  return code === "PlacementError" || code === "InsufficientCapacity";
+}

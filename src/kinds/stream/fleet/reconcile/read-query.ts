@@ -1,0 +1,49 @@
+/** The rows that a decision about a query is made from, all of one moment. */
+import { sql } from "kysely";
+import type { Tx } from "../../../../ground/store/index.ts";
+import type { FragmentRow, QueryRow } from "../../catalog/core/index.ts";
+import type { CleanupOwed } from "../core/query-view.ts";
+
+export interface QueryRows {
+  readonly query: QueryRow;
+  readonly fragments: readonly FragmentRow[];
+  readonly cleanups: readonly CleanupOwed[];
+  /** By the store's clock. */
+  readonly nowMs: number;
+}
+
+/** `undefined`: the row is gone. */
+export async function readQuery({ db }: Tx, queryId: string): Promise<QueryRows | undefined> {
+  const query = await db
+    .selectFrom("queries")
+    .selectAll()
+    .select(sql<number>`now_ms()`.as("now_ms"))
+    .where("query_id", "=", queryId)
+    .executeTakeFirst();
+  if (query === undefined) return undefined;
+  const { now_ms: nowMs, ...row } = query;
+  const fragments = await db
+    .selectFrom("query_fragments")
+    .selectAll()
+    .where("query_id", "=", queryId)
+    .orderBy("fragment_id")
+    .execute();
+  const cleanups = await db
+    .selectFrom("query_cleanups")
+    .select(["worker_id", "epoch"])
+    .where("query_id", "=", queryId)
+    .orderBy("worker_id")
+    .execute();
+  return {
+    query: row,
+    fragments,
+    cleanups: cleanups.map(({ worker_id: workerId, epoch }) => ({ workerId, epoch })),
+    nowMs,
+  };
+}
+
+/** Whether the catalog is as it was when a decision was made, but for the clock. */
+export function isSameQuery(one: QueryRows, other: QueryRows | undefined): boolean {
+  const text = ({ nowMs: _, ...rows }: QueryRows): string => JSON.stringify(rows);
+  return other !== undefined && text(one) === text(other);
+}
