@@ -22,12 +22,15 @@ app.get("/picture", async (_, reply) => reply.type("image/png").send(Buffer.from
 const url = await app.listen({ host: "127.0.0.1", port: 0 });
 after(() => app.close());
 
+/** Whoever asks from this machine itself gets no gzip. */
+const fromElsewhere = { "x-forwarded-for": "192.0.2.7" };
+
 /** Returns the bytes as they were sent; `fetch` would unpack them. */
-async function get(path: string, encoding: string | undefined, method = "GET") {
-  const headers = encoding === undefined ? {} : { "accept-encoding": encoding };
+async function get(path: string, encoding: string | undefined, from: object = fromElsewhere) {
+  const headers = { ...(encoding === undefined ? {} : { "accept-encoding": encoding }), ...from };
   return await new Promise<{ headers: Record<string, unknown>; bytes: Buffer }>(
     (resolve, reject) => {
-      request(`${url}${path}`, { headers, method }, (response) => {
+      request(`${url}${path}`, { headers }, (response) => {
         const parts: Buffer[] = [];
         response.on("data", (part: Buffer) => parts.push(part));
         response.on("end", () =>
@@ -53,6 +56,19 @@ for (const path of ["/large", "/file"]) {
   });
 }
 
+test("[AP42] a reader on this machine gets the bytes as they are, a proxy for others does not", async () => {
+  for (const path of ["/large", "/file"]) {
+    const here = await get(path, "gzip", {});
+    assert.equal(here.headers["content-encoding"], undefined, path);
+    assert.equal(here.headers.vary, "accept-encoding");
+    assert.equal(here.bytes.toString(), text);
+    for (const header of ["via", "forwarded", "x-forwarded-for"]) {
+      const { headers } = await get(path, "gzip", { [header]: "somebody" });
+      assert.equal(headers["content-encoding"], "gzip", header);
+    }
+  }
+});
+
 test("[AP42] small answers, events, rows that stream and pictures go as they are", async () => {
   for (const path of ["/small", "/events", "/rows", "/picture"]) {
     const { headers } = await get(path, "gzip");
@@ -70,7 +86,11 @@ test("[AP42] what an Accept-Encoding header takes", () => {
     ["", false],
   ] as const) {
     const headers = { "accept-encoding": accepted };
-    assert.equal(takesGzip({ method: "GET", headers }), want, accepted);
-    assert.equal(takesGzip({ method: "HEAD", headers }), false);
+    const socket = { remoteAddress: "192.0.2.7" };
+    assert.equal(takesGzip({ method: "GET", headers, socket }), want, accepted);
+    assert.equal(takesGzip({ method: "HEAD", headers, socket }), false);
+    for (const remoteAddress of ["127.0.0.1", "::1", "::ffff:127.0.0.1"]) {
+      assert.equal(takesGzip({ method: "GET", headers, socket: { remoteAddress } }), false);
+    }
   }
 });

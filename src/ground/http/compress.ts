@@ -1,5 +1,6 @@
 /**
- * Compresses answers of 1 KiB and more, and the dashboard's files, for clients that accept gzip.
+ * Compresses answers of 1 KiB and more, and the dashboard's files, for clients on other machines
+ * that accept gzip.
  * Streams (events, rows of a statement) are not compressed, because a compressor would hold pieces
  * back.
  */
