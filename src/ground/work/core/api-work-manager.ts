@@ -345,10 +345,9 @@ export class ApiWorkManager {
     this.#totals[outcome] += 1;
     this.#observer.queryEnded?.(kind, outcome, durationMs, error?.code);
     const fields = { query_id: queryId, outcome, duration_ms: durationMs, code: error?.code };
-    this.#logger.info(
-      fields,
-      error === undefined ? "query ended" : `query ended: ${error.message}`,
-    );
+    // Like other reads, a query that succeeds is worth no line: a line is written synchronously.
+    if (error === undefined) this.#logger.debug(fields, "query ended");
+    else this.#logger.info(fields, `query ended: ${error.message}`);
   }
 
   /** The queries under way that people know of. */

@@ -266,7 +266,8 @@ class ThreadedPromqlService implements StartedPromqlService {
   }
 
   async #entered<T>(gate: ConcurrencyGate, clock: QueryClock, act: () => Promise<T>): Promise<T> {
-    this.#rehearsing.abort();
+    // `abort` makes an error with a stack trace each time, also when it changes nothing.
+    if (!this.#rehearsing.signal.aborted) this.#rehearsing.abort();
     const leave = await gate.enter(clock.signal);
     try {
       clock.started();

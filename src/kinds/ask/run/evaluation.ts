@@ -207,6 +207,7 @@ class Run {
   }
 
   forget(): void {
+    if (this.#isOver) return; // Most queries are over by then, and an error costs a stack trace.
     this.#end(new OperatingError("cancelled", "never", "the query was cancelled"));
   }
 

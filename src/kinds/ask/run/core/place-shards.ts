@@ -29,7 +29,7 @@ export function placeShards(
   shardCount: number,
   workers: readonly WorkerId[],
 ): readonly PlacedShard[] {
-  const placed = placeKeys(base, workers);
+  const placed = placeKeys(base, workers, shardCount);
   return Array.from({ length: shardCount }, (_, shard) => ({
     affinityKey: keyAt(base, shard / shardCount),
     worker: placed[Math.floor((shard * finestCut) / shardCount)],
@@ -50,13 +50,20 @@ function keyAt(base: string, place: number): string {
   return `${base}/${place}`;
 }
 
-/** The keys of coarse cuts choose first, so that each cut is even by itself. */
-function placeKeys(base: string, workers: readonly WorkerId[]): readonly (WorkerId | undefined)[] {
+/**
+ * The keys of coarse cuts choose first, so that each cut is even by itself. Those of cuts finer
+ * than `shardCount` are left out: no shard begins there, and they choose last.
+ */
+function placeKeys(
+  base: string,
+  workers: readonly WorkerId[],
+  shardCount: number,
+): readonly (WorkerId | undefined)[] {
   const candidates = workers
     .toSorted((a, b) => (a < b ? -1 : 1))
     .map((worker) => ({ worker, hash: hashText(worker), load: 0 }));
   const placed = new Array<WorkerId | undefined>(finestCut).fill(undefined);
-  for (let cut = 1; cut <= finestCut; cut *= 2) {
+  for (let cut = 1; cut <= Math.min(finestCut, shardCount); cut *= 2) {
     // One above the even share; of two workers each gets half (QP3).
     const loadMax = Math.ceil(cut / workers.length) + (workers.length > 2 ? 1 : 0);
     for (let index = 0; index < cut; index += 1) {
