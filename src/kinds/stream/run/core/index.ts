@@ -1,6 +1,14 @@
 /** What other cores see of running queries. */
 export type { Prepared } from "./checkpoint-record.ts";
 export type { Manifest, ManifestFragment } from "./manifest.ts";
+export {
+  type FragmentedPlan,
+  fragmentsOf,
+  type PlanFragment,
+  specOf,
+  stagesOf,
+  wholeFragment,
+} from "./plan-fragments.ts";
 export type { FragmentProgress } from "./progress.ts";
 export type {
   EncodedFragment,

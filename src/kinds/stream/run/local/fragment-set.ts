@@ -1,13 +1,18 @@
 /**
  * The fragments of a query that run here, out of those at all its places: the others are in other
- * processes, which compute the same placement from the same plan. When a fragment fails, those
- * here are closed; the others notice by their edges.
+ * processes, which compute the same fragments from the same plan: each process has a lane. When a
+ * fragment fails, those here are closed; the others notice by their edges.
  */
 import type { Plan } from "../../language/core/index.ts";
+import {
+  cutFragments,
+  type FragmentedPlan,
+  type PlanFragment,
+  specOf,
+} from "../core/plan-fragments.ts";
 import { type FragmentProgress, sumProgress } from "../core/progress.ts";
 import type { QueryRun, StreamHost } from "../core/stream-host.ts";
 import { causeOf } from "./cause-of.ts";
-import { type PlacedFragment, type PlacedPlan, placeStages, specOf } from "./place-stages.ts";
 
 export interface FragmentSetOptions {
   readonly run: QueryRun;
@@ -27,26 +32,26 @@ export interface FragmentSetResult {
 
 export class FragmentSet {
   readonly #options: FragmentSetOptions;
-  readonly #placed: PlacedPlan;
-  readonly #fragments: readonly PlacedFragment[];
+  readonly #cut: FragmentedPlan;
+  readonly #fragments: readonly PlanFragment[];
   readonly #ended = new Map<string, FragmentProgress>();
   readonly #failures: unknown[] = [];
   readonly #over = Promise.withResolvers<void>();
 
   constructor(options: FragmentSetOptions) {
     this.#options = options;
-    this.#placed = placeStages(options.plan, options.addresses.length);
-    this.#fragments = this.#placed.fragments.filter(({ place }) => place === options.here);
+    this.#cut = cutFragments(options.plan, options.addresses.length);
+    this.#fragments = this.#cut.fragments.filter(({ lane }) => lane === options.here);
   }
 
   /** Opens and runs all fragments here to their end. */
   async run(): Promise<FragmentSetResult> {
     const { run, host, addresses, here } = this.#options;
     const specs = this.#fragments.map((fragment) =>
-      specOf(this.#placed, fragment, {
+      specOf(this.#cut, fragment, {
         restored: undefined,
         keepsState: false,
-        addressOf: (place) => (place === here ? undefined : addresses[place]),
+        addressOf: ({ lane }) => (lane === here ? undefined : addresses[lane]),
       }),
     );
     await host.deploy(run, specs, {

@@ -14,6 +14,12 @@ import { LocalCheckpoints } from "../checkpoint/local-checkpoints.ts";
 import type { CheckpointRecord, Prepared } from "../core/checkpoint-record.ts";
 import type { CheckpointStore } from "../core/checkpoint-store.ts";
 import type { Connectors } from "../core/connectors.ts";
+import {
+  cutFragments,
+  type FragmentedPlan,
+  specOf,
+  wholeFragment,
+} from "../core/plan-fragments.ts";
 import { type FragmentProgress, type QueryProgress, sumProgress } from "../core/progress.ts";
 import type { EndedFragment, QueryRun, StreamHost } from "../core/stream-host.ts";
 import { EdgeHub } from "../exchange/edge-hub.ts";
@@ -21,7 +27,6 @@ import { HereHost } from "../host/here-host.ts";
 import { unlimitedMemory } from "../host/stream-memory.ts";
 import { causeOf, isEffect } from "./cause-of.ts";
 import { CheckpointLoop } from "./checkpoint-loop.ts";
-import { type PlacedPlan, placeStages, placeWhole, specOf } from "./place-stages.ts";
 
 export interface LocalQueryOptions {
   readonly plan: Plan;
@@ -50,7 +55,7 @@ const checkpointMsMax = 600_000;
 
 export class LocalQuery {
   readonly #options: LocalQueryOptions;
-  readonly #placed: PlacedPlan;
+  readonly #cut: FragmentedPlan;
   readonly #host: StreamHost;
   readonly #ended = new Map<string, EndedFragment>();
   readonly #failures: unknown[] = [];
@@ -64,7 +69,7 @@ export class LocalQuery {
     const { plan, connectors, clock, host } = options;
     const { parallelism } = plan.settings;
     this.#options = options;
-    this.#placed = parallelism === 1 ? placeWhole(plan) : placeStages(plan, parallelism);
+    this.#cut = parallelism === 1 ? wholeFragment(plan) : cutFragments(plan, parallelism);
     this.#host = host?.host ?? hereHost(connectors, clock);
     this.#run = { query: host?.name ?? "query", epoch: 1 };
   }
@@ -72,7 +77,7 @@ export class LocalQuery {
   /** Opens sources and sinks; nothing is read yet. */
   async open(): Promise<void> {
     const { checkpoints, commit } = this.#options;
-    const { plan, fragments } = this.#placed;
+    const { plan, fragments } = this.#cut;
     if (checkpoints !== undefined) {
       const { directory, files, record } = checkpoints;
       const { parallelism } = plan.settings;
@@ -82,7 +87,7 @@ export class LocalQuery {
     } else if (commit !== undefined) this.#store = createCommitStore(commit);
     const restored = await this.#store?.restore();
     const specs = fragments.map((fragment) =>
-      specOf(this.#placed, fragment, {
+      specOf(this.#cut, fragment, {
         restored: restored?.get(fragment.name),
         keepsState: checkpoints !== undefined,
         addressOf: () => undefined,
@@ -144,8 +149,8 @@ export class LocalQuery {
     if (this.#store === undefined) return undefined;
     return new CheckpointLoop({
       store: this.#store,
-      fragments: this.#placed.fragments.map(({ name }) => name),
-      intervalMs: this.#placed.plan.settings.checkpointIntervalMs,
+      fragments: this.#cut.fragments.map(({ name }) => name),
+      intervalMs: this.#cut.plan.settings.checkpointIntervalMs,
       timeoutMs: checkpointMsMax,
       clock,
       trigger: (checkpoint) => this.#host.trigger(this.#run, checkpoint),
@@ -157,7 +162,7 @@ export class LocalQuery {
   #fragmentEnded(fragment: string, ended: EndedFragment): void {
     this.#ended.set(fragment, ended);
     this.#loop?.ended(fragment, ended.state);
-    if (this.#ended.size === this.#placed.fragments.length) this.#over.resolve();
+    if (this.#ended.size === this.#cut.fragments.length) this.#over.resolve();
   }
 
   /** One failure ends all. The cause may come behind the complaints about its effects. */

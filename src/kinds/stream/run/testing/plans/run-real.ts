@@ -27,7 +27,7 @@ import {
   type Schema,
   type SourceOp,
 } from "../../../language/core/index.ts";
-import { type PlacedFragment, placeStages, placeWhole } from "../../local/place-stages.ts";
+import { cutFragments, type PlanFragment, wholeFragment } from "../../core/plan-fragments.ts";
 import { lookupRows } from "./description.ts";
 
 const customers = {
@@ -60,7 +60,7 @@ function tableOf(columns: Schema): LookupTable {
 }
 
 interface Running {
-  readonly placed: PlacedFragment;
+  readonly placed: PlanFragment;
   readonly fragment: Fragment;
 }
 
@@ -83,7 +83,7 @@ interface Reader {
 export class RealPlan {
   output = "";
   readonly #plan: Plan;
-  readonly #fragments: readonly PlacedFragment[];
+  readonly #fragments: readonly PlanFragment[];
   readonly #contents: readonly Uint8Array[];
   #running: Running[] = [];
   #frames: Frame[] = [];
@@ -98,9 +98,9 @@ export class RealPlan {
    */
   constructor(sql: string, contents: readonly Uint8Array[], places: number, isWithin: boolean) {
     const plan = planOf(sql);
-    const parted = places > 1 ? placeStages(plan, places) : undefined;
+    const parted = places > 1 ? cutFragments(plan, places) : undefined;
     const isSplit = parted?.plan.nodes.some(({ op }) => op.kind === "partialAggregate") === true;
-    const placed = parted === undefined || (isSplit && !isWithin) ? placeWhole(plan) : parted;
+    const placed = parted === undefined || (isSplit && !isWithin) ? wholeFragment(plan) : parted;
     this.#plan = placed.plan;
     this.#fragments = placed.fragments;
     this.#contents = contents;
@@ -121,7 +121,7 @@ export class RealPlan {
 
   #start(): void {
     this.#running = this.#fragments.map((placed) => {
-      const running: { placed: PlacedFragment; fragment: Fragment } = {
+      const running: { placed: PlanFragment; fragment: Fragment } = {
         placed,
         fragment: undefined as unknown as Fragment,
       };
@@ -172,11 +172,11 @@ export class RealPlan {
     return owner.fragment.input(node);
   }
 
-  #senders(exchange: number): readonly PlacedFragment[] {
+  #senders(exchange: number): readonly PlanFragment[] {
     return this.#fragments.filter(({ stage }) => stage.sends.includes(exchange));
   }
 
-  #output(node: PlanNode, input: Schema, from: PlacedFragment): ReturnType<typeof createOperator> {
+  #output(node: PlanNode, input: Schema, from: PlanFragment): ReturnType<typeof createOperator> {
     const { op, id } = node;
     if (op.kind === "sink") {
       const writer = createRecordWriter(op, node.schema);
