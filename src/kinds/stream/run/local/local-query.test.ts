@@ -40,26 +40,29 @@ test("[SU18] records that cannot be read go to the dead-letter sink, the others 
   assert.equal((await queries[0]?.progress())?.sources[0]?.malformed, 2);
 });
 
-test("[SU18] late rows go to their sink with how late they are", async () => {
-  const rows = ["1,1000,10", "1,9000,20", "1,1500,30", "2,9500,40"];
-  // Each row is a buffer, at whose end the watermark advances.
-  await write("late.csv", rows.map((row) => `${`${row},`.padEnd(63, "x")}\n`).join(""));
-  const { printed } = await runSql(
-    `CREATE LOGICAL SOURCE s (id UINT64, ts UINT64, v UINT64, pad VARSIZED);
-     CREATE PHYSICAL SOURCE FOR s TYPE File SET('late.csv' AS "SOURCE".FILE_PATH);
-     CREATE SINK out TYPE Print;
-     CREATE SINK late TYPE File SET('late-rows.csv' AS "SINK".FILE_PATH,
-       TRUE AS OUTPUT_FORMATTER.HEADER);
-     SELECT start, id, SUM(v) AS total FROM s GROUP BY id WINDOW TUMBLING(ts, SIZE 1 SEC)
-     INTO out SET('side' AS "QUERY".LATE, 'late' AS "QUERY".LATE_SINK, 64 AS "QUERY".BUFFER_SIZE);`,
-    { folder },
-  );
-  assert.equal(printed, "1000,1,10\n9000,1,20\n9000,2,40\n");
-  assert.equal(
-    await read("late-rows.csv"),
-    `id,ts,v,pad,late_ms\n1,1500,30,${"x".repeat(53)},7500\n`,
-  );
-});
+for (const parallelism of [1, 2]) {
+  test(`[SU18] late rows go to their sink with how late they are, parallelism ${parallelism}`, async () => {
+    const rows = ["1,1000,10", "1,9000,20", "1,1500,30", "2,9500,40"];
+    // Each row is a buffer, at whose end the watermark advances.
+    await write("late.csv", rows.map((row) => `${`${row},`.padEnd(63, "x")}\n`).join(""));
+    const { printed } = await runSql(
+      `CREATE LOGICAL SOURCE s (id UINT64, ts UINT64, v UINT64, pad VARSIZED);
+       CREATE PHYSICAL SOURCE FOR s TYPE File SET('late.csv' AS "SOURCE".FILE_PATH);
+       CREATE SINK out TYPE Print;
+       CREATE SINK late TYPE File SET('late-rows.csv' AS "SINK".FILE_PATH,
+         TRUE AS OUTPUT_FORMATTER.HEADER);
+       SELECT start, id, SUM(v) AS total FROM s GROUP BY id WINDOW TUMBLING(ts, SIZE 1 SEC)
+       INTO out SET('side' AS "QUERY".LATE, 'late' AS "QUERY".LATE_SINK,
+         64 AS "QUERY".BUFFER_SIZE, ${parallelism} AS "QUERY".PARALLELISM);`,
+      { folder },
+    );
+    assert.equal(printed, "1000,1,10\n9000,1,20\n9000,2,40\n");
+    assert.equal(
+      await read("late-rows.csv"),
+      `id,ts,v,pad,late_ms\n1,1500,30,${"x".repeat(53)},7500\n`,
+    );
+  });
+}
 
 test("[SU16] every file of a directory has its own header, after a restart, too", async () => {
   await mkdir(join(folder, "parts"), { recursive: true });

@@ -5,13 +5,18 @@
  */
 import { type Field, notNull, type Schema } from "../data-type.ts";
 import { DialectError, type Position } from "../dialect-error.ts";
-import type { PlanNode, SinkOp } from "../plan.ts";
+import type { PlanNode, PlanOp, SinkOp } from "../plan.ts";
 import { didYouMean } from "../suggest.ts";
 import type { BindContext } from "./context.ts";
 
 const windowed: ReadonlySet<string> = new Set([
   ...["windowAggregate", "windowJoin", "intervalJoin", "topN"],
 ]);
+
+/** Whether rows can be late for the operator. */
+export function hasLateRows({ kind }: PlanOp): boolean {
+  return windowed.has(kind);
+}
 
 /** Adds the sink to the graph; `nodes` are those that the query needs so far. */
 export function addLateSink(
@@ -40,7 +45,7 @@ export function addLateSink(
       hint: `Leave the columns out: CREATE SINK ${sink.name} TYPE ${sink.type} ….`,
     });
   }
-  const [consumer, ...others] = nodes.filter(({ op }) => windowed.has(op.kind));
+  const [consumer, ...others] = nodes.filter(({ op }) => hasLateRows(op));
   const input = consumer?.inputs[0];
   if (
     consumer === undefined ||

@@ -4,6 +4,7 @@
  * without inputs. Rule: SY92.
  */
 import { deadLetterNode } from "../bind/dead-letters.ts";
+import { hasLateRows } from "../bind/late-sink.ts";
 import type { Plan, PlanNode } from "../plan.ts";
 
 export interface Stage {
@@ -13,11 +14,14 @@ export interface Stage {
   readonly receives: readonly number[];
   /** The exchanges that it sends to, by node. */
   readonly sends: readonly number[];
-  /** A stage whose exchanges all have keys may have several instances; any other has one. */
+  /**
+   * A stage whose exchanges all have keys may have several instances; one with sources, or with a
+   * sink for late rows, has one.
+   */
   readonly isParallel: boolean;
 }
 
-export function cutPlan({ nodes }: Plan): readonly Stage[] {
+export function cutPlan({ nodes, settings: { lateSink } }: Plan): readonly Stage[] {
   const groups = new Groups(nodes.length);
   for (const one of nodes) {
     const { id, op, inputs } = one;
@@ -25,6 +29,7 @@ export function cutPlan({ nodes }: Plan): readonly Stage[] {
     for (const { node } of inputs) groups.join(id, node);
     const deadLetters = deadLetterNode(nodes, one);
     if (deadLetters !== undefined) groups.join(id, deadLetters);
+    if (lateSink !== undefined && hasLateRows(op)) groups.join(id, lateSink);
   }
   const byGroup = new Map<number, PlanNode[]>();
   const put = (group: number, node: PlanNode): void => {
@@ -56,7 +61,9 @@ function stageOf(id: number, nodes: readonly PlanNode[]): Stage {
     isParallel:
       receives.length > 0 &&
       receives.every(hasKeys) &&
-      nodes.every(({ op }) => op.kind !== "source"),
+      nodes.every(
+        ({ op, inputs }) => op.kind !== "source" && (op.kind !== "sink" || inputs.length > 0),
+      ),
   };
 }
 

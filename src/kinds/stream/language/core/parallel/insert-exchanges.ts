@@ -20,9 +20,14 @@ const parallelSinks: readonly string[] = ["VOID"];
 
 export function insertExchanges(plan: Plan): Plan {
   // Late rows go to their sink whole, from where the windows are.
-  const builder = new Builder(plan.settings.late !== "side");
+  const builder = new Builder(plan.settings.late !== "side", plan.nodes.some(isPlaced));
   for (const node of plan.nodes) builder.rebuild(node);
   return { ...plan, nodes: builder.nodes, settings: builder.settings(plan.settings) };
+}
+
+/** Whether the node says which worker it runs on. */
+function isPlaced({ op }: PlanNode): boolean {
+  return (op.kind === "source" || op.kind === "sink") && op.config.PLACEMENT !== undefined;
 }
 
 class Builder {
@@ -32,11 +37,13 @@ class Builder {
   readonly #spreads: Spread[] = [];
   readonly #exchanges = new Map<string, number>();
   readonly #splits: boolean;
-
-  constructor(splits: boolean) {
-    this.#splits = splits;
-  }
+  readonly #isPlaced: boolean;
   #branchCount = 0;
+
+  constructor(splits: boolean, isPlaced: boolean) {
+    this.#splits = splits;
+    this.#isPlaced = isPlaced;
+  }
 
   settings(settings: Plan["settings"]): Plan["settings"] {
     const { lateSink } = settings;
@@ -92,7 +99,7 @@ class Builder {
 
   #stateful(node: PlanNode): number {
     const { op, inputs, schema } = node;
-    const wanted = keysOf(op);
+    const wanted = keysOf(op, this.#isPlaced);
     if (wanted === undefined) return this.#add(op, this.#merged(inputs), schema, undefined);
     const split = this.#split(node);
     if (split !== undefined) return split;
@@ -174,7 +181,7 @@ class Builder {
 }
 
 /** The keys that each input is spread by; `undefined` for what needs no exchange. */
-function keysOf(op: PlanOp): readonly (readonly number[])[] | undefined {
+function keysOf(op: PlanOp, isPlaced: boolean): readonly (readonly number[])[] | undefined {
   switch (op.kind) {
     case "windowAggregate":
       return [op.keys];
@@ -186,7 +193,8 @@ function keysOf(op: PlanOp): readonly (readonly number[])[] | undefined {
     case "keyed":
       return [op.keys];
     case "sink":
-      return parallelSinks.includes(op.type.toUpperCase()) ? undefined : [[]];
+      // Beside its senders it could not be where it, or one of them, is placed.
+      return parallelSinks.includes(op.type.toUpperCase()) && !isPlaced ? undefined : [[]];
     default:
       return undefined;
   }

@@ -64,6 +64,25 @@ test("[SY90] an aggregation without keys gets all rows in one place", () => {
   assert.deepEqual(exchangesOf(plan), [" from 2"]);
 });
 
+test("[SY90] a sink has an exchange of its own where sources or sinks are placed", () => {
+  const placed = `CREATE SINK there TYPE Void SET('w1' AS "SINK".HOST); SELECT * FROM s INTO there;`;
+  assert.deepEqual(exchangesOf(insertExchanges(planOf(placed))), [" from 2"]);
+  assert.deepEqual(exchangesOf(insertExchanges(planOf("SELECT * FROM s INTO nowhere;"))), []);
+});
+
+test("[SY92] a sink for late rows is where they are found, and runs once", () => {
+  const plan = insertExchanges(
+    planOf(`CREATE SINK late_rows TYPE File SET('late.csv' AS "SINK".FILE_PATH);
+      SELECT k, COUNT(*) AS n FROM s GROUP BY k WINDOW TUMBLING(ts, SIZE 1 SEC) INTO out
+      SET('side' AS "QUERY".LATE, 'late_rows' AS "QUERY".LATE_SINK);`),
+  );
+  const stage = cutPlan(plan).find(({ nodes }) =>
+    nodes.some(({ id }) => id === plan.settings.lateSink),
+  );
+  assert.ok(stage?.nodes.some(({ op }) => op.kind === "windowAggregate"));
+  assert.equal(stage?.isParallel, false);
+});
+
 test("[SY91] filters and projections run where their source is", () => {
   const plan = insertExchanges(planOf("SELECT k + 1 AS k1 FROM s WHERE v > 3 INTO out;"));
   const stages = cutPlan(plan);
