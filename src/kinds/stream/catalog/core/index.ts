@@ -1,4 +1,8 @@
 /** The catalog for other cores. */
+export { findWorker, type NamedWorker } from "./find-worker.ts";
+export { placeAgain, type Replacement, replaceFragments } from "./placement/replace-fragments.ts";
+export type { FragmentToPlace, Topology, TopologyWorker } from "./planner.ts";
+export { specsOf, type WorkerSpecs } from "./specs-of.ts";
 export {
   type DesiredState,
   type FragmentState,
