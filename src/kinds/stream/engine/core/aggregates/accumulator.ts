@@ -23,5 +23,7 @@ export interface Accumulator {
   finish(from: number, to: number, out: OutputColumn): Column;
   encode(writer: StateWriter, groupCount: number): void;
   decode(reader: StateReader): void;
+  /** Forgets all groups and keeps the room for them; absent where a new one is made instead. */
+  clear?(groupCount: number): void;
   readonly bytes: number;
 }

@@ -36,6 +36,12 @@ export abstract class LaneAccumulator implements Accumulator {
     this.#capacity = capacity;
   }
 
+  clear(groupCount: number): void {
+    for (const [i, lane] of this.lanes().entries()) {
+      lane.fill(0, 0, groupCount * (this.widths[i] as number));
+    }
+  }
+
   encode(writer: StateWriter, groupCount: number): void {
     writer.number(groupCount);
     for (const [i, lane] of this.lanes().entries()) {

@@ -15,6 +15,11 @@ import { allRows, type ColumnView, viewOf } from "../tables/column-view.ts";
 import { KeyTable } from "../tables/key-table.ts";
 import { OutputColumn } from "../tables/output-column.ts";
 
+/** States kept for later slices and windows: so many of any size, and more that are small. */
+const largeSparesMax = 2;
+const sparesMax = 16;
+const spareBytesMax = 4 * 1_024 * 1_024;
+
 type GroupingOp = Pick<WindowAggregateOp, "time" | "keys" | "aggregates">;
 
 /** What the groups of all slices of an operator have in common. */
@@ -27,6 +32,8 @@ export class Grouping {
   readonly needsAllValues: boolean;
   /** How many groups the last slice had: the next one makes room for as many. */
   groupCountExpected = 0;
+  readonly #spares: GroupState[] = [];
+  #spareBytes = 0;
   readonly #input: Schema;
   readonly #time: number;
   readonly #used: readonly number[];
@@ -49,7 +56,41 @@ export class Grouping {
   }
 
   createAccumulators(): Accumulator[] {
-    return this.aggregates.map((call) => createAccumulator(call, this.#input, this.#time));
+    return this.aggregates.map((call) => this.createAccumulator(call));
+  }
+
+  createAccumulator(call: AggregateCall): Accumulator {
+    return createAccumulator(call, this.#input, this.#time);
+  }
+
+  /** An empty state, perhaps with the room of one that was given back. */
+  take(): GroupState {
+    const spare = this.#spares.pop();
+    if (spare === undefined) return new GroupState(this);
+    this.#spareBytes -= spare.bytes;
+    return spare;
+  }
+
+  /**
+   * Takes back a state that nobody reads any more: to make one anew for each window costs more in
+   * the collection of its arrays than in making it.
+   */
+  give(state: GroupState): void {
+    if (this.#spares.length === sparesMax || state.isSparse) return;
+    const { bytes } = state;
+    if (this.#spares.length >= largeSparesMax && this.#spareBytes + bytes > spareBytesMax) return;
+    state.clear();
+    this.#spareBytes += state.bytes;
+    this.#spares.push(state);
+  }
+
+  get spareBytes(): number {
+    return this.#spareBytes;
+  }
+
+  dropSpares(): void {
+    this.#spares.length = 0;
+    this.#spareBytes = 0;
   }
 
   /** The columns of a batch that keys and aggregates read. */
@@ -111,6 +152,22 @@ export class GroupState {
     }
   }
 
+  /** Forgets all groups and keeps the room for them. */
+  clear(): void {
+    const count = this.groupCount;
+    this.#table.clear();
+    this.#hasRows = false;
+    const { aggregates } = this.#grouping;
+    for (const [i, accumulator] of this.#accumulators.entries()) {
+      if (accumulator.clear !== undefined) accumulator.clear(count);
+      else this.#accumulators[i] = this.#grouping.createAccumulator(aggregates[i] as AggregateCall);
+    }
+  }
+
+  get isSparse(): boolean {
+    return this.#table.isSparse;
+  }
+
   /** How many groups the accumulators should have room for. */
   get #groupCountRoom(): number {
     const { keys, groupCountExpected } = this.#grouping;
@@ -122,7 +179,7 @@ export class GroupState {
     const count = other.groupCount;
     if (count === 0) return;
     if (this.groupCount === 0 && count > 0 && this.#grouping.keys.length > 0) {
-      this.#table = other.#table.copy();
+      this.#table.copy(other.#table);
       this.#merge(other, allRows(count), count);
       return;
     }

@@ -67,7 +67,8 @@ class LookupJoin implements Operator {
     this.#version = version;
     this.#views = version.columns.map(viewOf);
     const keys = this.#op.keys.map(({ right }) => this.#views[right] as ColumnView);
-    this.#index = new JoinTable(this.#loops, keys, version.rowCount);
+    this.#index = new JoinTable(this.#loops);
+    this.#index.build(keys, version.rowCount);
     this.#context.memory.set(this.#index.bytes);
     return this.#index;
   }

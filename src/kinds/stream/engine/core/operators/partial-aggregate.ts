@@ -19,7 +19,7 @@ import {
 } from "../operator.ts";
 import { StateReader, StateWriter } from "../tables/codec.ts";
 import { SliceAssigner } from "./assign-slices.ts";
-import { Grouping, GroupState } from "./group-state.ts";
+import { Grouping, type GroupState } from "./group-state.ts";
 import { WindowColumns } from "./window-columns.ts";
 
 const stateKind = "partialAggregate";
@@ -61,7 +61,7 @@ export class PartialAggregate implements Operator {
     }
     let count = 0;
     for (const { groups } of this.#slices.values()) count += groups.groupCount;
-    if (count > groupsMax) this.#send(() => true);
+    if (count > groupsMax) this.#sendAll();
     this.#tellMemory();
   }
 
@@ -74,22 +74,32 @@ export class PartialAggregate implements Operator {
     this.#changes += 1;
     this.#watermark = watermark;
     this.#assigner.watermark = watermark;
+    if (watermark === endOfTime) this.#grouping.dropSpares();
     this.#tellMemory();
+  }
+
+  outputWatermark(watermark: bigint): bigint {
+    return this.#assigner.shape.watermarkBefore(watermark);
   }
 
   /** While this input is idle, the others alone decide how far the receiver's time goes. */
   idle(isIdle: boolean): void {
-    if (isIdle) this.#send(() => true);
+    if (isIdle) this.#sendAll();
     this.#tellMemory();
   }
 
   #slice(index: bigint): PartialSlice {
     let slice = this.#slices.get(index);
     if (slice === undefined) {
-      slice = { index, groups: new GroupState(this.#grouping), generation: 0 };
+      slice = { index, groups: this.#grouping.take(), generation: 0 };
       this.#slices.set(index, slice);
     }
     return slice;
+  }
+
+  #sendAll(): void {
+    this.#send(() => true);
+    this.#grouping.dropSpares();
   }
 
   #send(isDue: (slice: PartialSlice) => boolean): void {
@@ -107,6 +117,7 @@ export class PartialAggregate implements Operator {
           selection: undefined,
         });
       });
+      this.#grouping.give(groups);
     }
   }
 
@@ -149,7 +160,7 @@ export class PartialAggregate implements Operator {
   }
 
   #tellMemory(): void {
-    let bytes = 0;
+    let bytes = this.#grouping.spareBytes;
     for (const { groups } of this.#slices.values()) bytes += groups.bytes;
     this.#context.memory.set(bytes);
   }

@@ -8,7 +8,7 @@
  * Slices that are in here do not change: rows that come for them later are kept apart by their
  * slice, as `extra`, and added to each window; the next front takes them in.
  */
-import { type Grouping, GroupState } from "./group-state.ts";
+import type { Grouping, GroupState } from "./group-state.ts";
 
 export interface StackSlice {
   readonly index: bigint;
@@ -30,10 +30,12 @@ export class TwoStacks {
   #front: FrontEntry[] = [];
   #back: GroupState;
   #folded: bigint | undefined;
+  /** What the last window was given, if it was put together for it. */
+  #whole: GroupState | undefined;
 
   constructor(grouping: Grouping) {
     this.#grouping = grouping;
-    this.#back = new GroupState(grouping);
+    this.#back = grouping.take();
   }
 
   /** Whether a slice is in the stacks, so that its groups must stay as they are. */
@@ -44,14 +46,17 @@ export class TwoStacks {
   /** The groups of a window, given its slices in order; they are read before the next call. */
   window(first: bigint, slices: readonly StackSlice[]): GroupState {
     while (this.#front.length > 0 && (this.#front.at(-1) as FrontEntry).index < first) {
-      this.#front.pop();
+      this.#grouping.give((this.#front.pop() as FrontEntry).groups);
     }
+    if (this.#whole !== undefined) this.#grouping.give(this.#whole);
+    this.#whole = undefined;
     if (this.#front.length === 0) this.#makeFront(slices);
     else this.#foldBack(slices);
     const front = this.#front.at(-1) as FrontEntry;
     const extras = slices.flatMap(({ extra }) => extra ?? []);
     if (this.#back.groupCount === 0 && extras.length === 0) return front.groups;
-    const whole = new GroupState(this.#grouping);
+    const whole = this.#grouping.take();
+    this.#whole = whole;
     whole.absorb(front.groups);
     whole.absorb(this.#back);
     for (const extra of extras) whole.absorb(extra);
@@ -59,10 +64,11 @@ export class TwoStacks {
   }
 
   #makeFront(slices: readonly StackSlice[]): void {
-    this.#back = new GroupState(this.#grouping);
+    this.#grouping.give(this.#back);
+    this.#back = this.#grouping.take();
     for (const slice of slices.toReversed()) {
       slice.settle();
-      const groups = new GroupState(this.#grouping);
+      const groups = this.#grouping.take();
       const behind = this.#front.at(-1);
       if (behind !== undefined) groups.absorb(behind.groups);
       groups.absorb(slice.groups);
@@ -80,6 +86,7 @@ export class TwoStacks {
   }
 
   get bytes(): number {
-    return this.#front.reduce((sum, { groups }) => sum + groups.bytes, this.#back.bytes);
+    const whole = this.#whole?.bytes ?? 0;
+    return this.#front.reduce((sum, { groups }) => sum + groups.bytes, this.#back.bytes + whole);
   }
 }

@@ -133,3 +133,13 @@ test("[SX45] the memory account follows the state up and down", () => {
   const empty = run(window, [...events, advanceTo(endOfTime)]);
   assert.ok(empty.bytes < 1_000, `${empty.bytes} bytes`);
 });
+
+test("[SX45] room that is kept for the next windows is counted, and used again", () => {
+  const rows = Array.from({ length: 5_000 }, (_, i): Row => [BigInt(i), BigInt(i)]);
+  const events: OperatorEvent[] = [{ kind: "push", input: 0, rows, hidden: false }];
+  const window = { kind: "tumbling", sizeMs: 10_000 } as const;
+  const kept = run(window, [...events, advanceTo(10_000n)]);
+  assert.ok(kept.bytes > 5_000 * 20 && kept.bytes < 5_000 * 60, `${kept.bytes} bytes`);
+  const again = run(window, [...events, advanceTo(10_000n), pushOf(10_001), advanceTo(20_000n)]);
+  assert.deepEqual(asMultiset(again.emitted).slice(-1), ["10000 | 20000 | 7 | 1"]);
+});

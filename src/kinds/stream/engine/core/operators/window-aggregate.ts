@@ -5,6 +5,7 @@
 import type { Schema, WindowAggregateOp } from "../../../language/core/index.ts";
 import type { Batch } from "../batch.ts";
 import {
+  endOfTime,
   type Operator,
   type OperatorContext,
   type SavedSection,
@@ -13,7 +14,7 @@ import {
 } from "../operator.ts";
 import { StateReader, StateWriter } from "../tables/codec.ts";
 import { SliceAssigner } from "./assign-slices.ts";
-import { Grouping, GroupState } from "./group-state.ts";
+import { Grouping, type GroupState } from "./group-state.ts";
 import { type FiredWindow, Timeline } from "./timeline.ts";
 import { TwoStacks } from "./two-stacks.ts";
 import { WindowColumns } from "./window-columns.ts";
@@ -23,6 +24,7 @@ const stateKind = "windowAggregate";
 const stateVersion = 1;
 
 class Slice {
+  readonly #grouping: Grouping;
   readonly index: bigint;
   readonly groups: GroupState;
   extra: GroupState | undefined;
@@ -32,12 +34,14 @@ class Slice {
 
   constructor(index: bigint, grouping: Grouping) {
     this.index = index;
-    this.groups = new GroupState(grouping);
+    this.#grouping = grouping;
+    this.groups = grouping.take();
   }
 
   settle(): void {
     if (this.extra === undefined) return;
     this.groups.absorb(this.extra);
+    this.#grouping.give(this.extra);
     this.extra = undefined;
     this.generation += 1;
   }
@@ -81,7 +85,7 @@ export class SlicedAggregate implements Operator {
     for (const { slice, rows } of this.#assigner.assign(batch)) {
       slice.generation += 1;
       if (this.#stacks?.has(slice.index) === true) {
-        slice.extra ??= new GroupState(this.#grouping);
+        slice.extra ??= this.#grouping.take();
         slice.extra.add(views, rows, batch.rowCount);
       } else slice.groups.add(views, rows, batch.rowCount);
       this.#count(slice);
@@ -96,23 +100,39 @@ export class SlicedAggregate implements Operator {
     this.#timeline.advance(
       watermark,
       (window) => this.#fire(window),
-      ({ counted, groups }) => {
+      ({ counted, groups, extra }) => {
         this.#bytes -= counted;
         this.#grouping.groupCountExpected = groups.groupCount;
+        this.#grouping.give(groups);
+        if (extra !== undefined) this.#grouping.give(extra);
       },
     );
+    if (watermark === endOfTime) this.#grouping.dropSpares();
+    this.#tellMemory();
+  }
+
+  outputWatermark(watermark: bigint): bigint {
+    return this.#assigner.shape.watermarkBehind(watermark);
+  }
+
+  /** Nothing may come for long: only what windows need is kept. */
+  idle(isIdle: boolean): void {
+    if (isIdle) this.#grouping.dropSpares();
     this.#tellMemory();
   }
 
   #fire({ index, start, end, slices }: FiredWindow<Slice>): void {
     this.#columns.set(start, end);
-    this.#groupsOf(index, slices).emit((columns, rowCount) => {
+    const groups = this.#groupsOf(index, slices);
+    groups.emit((columns, rowCount) => {
       this.#context.emit({
         rowCount,
         columns: [...this.#columns.columns(rowCount), ...columns],
         selection: undefined,
       });
     });
+    const isPassing = this.#stacks === undefined && slices.length > 1;
+    if (isPassing) this.#grouping.give(groups);
   }
 
   #groupsOf(window: bigint, slices: readonly Slice[]): GroupState {
@@ -122,7 +142,7 @@ export class SlicedAggregate implements Operator {
       return this.#stacks.window(first, slices);
     }
     if (slices.length === 1 && only !== undefined) return only.groups;
-    const whole = new GroupState(this.#grouping);
+    const whole = this.#grouping.take();
     for (const { groups } of slices) whole.absorb(groups);
     return whole;
   }
@@ -160,7 +180,7 @@ export class SlicedAggregate implements Operator {
       slice.generation = reader.number();
       slice.groups.decode(reader);
       if (reader.number() === 1) {
-        slice.extra = new GroupState(this.#grouping);
+        slice.extra = this.#grouping.take();
         slice.extra.decode(reader);
         slice.settle();
       }
@@ -175,7 +195,8 @@ export class SlicedAggregate implements Operator {
   }
 
   #tellMemory(): void {
-    this.#context.memory.set(this.#bytes + (this.#stacks?.bytes ?? 0));
+    const { spareBytes } = this.#grouping;
+    this.#context.memory.set(this.#bytes + spareBytes + (this.#stacks?.bytes ?? 0));
   }
 }
 

@@ -6,6 +6,7 @@
 import type { Schema, WindowJoinOp } from "../../../language/core/index.ts";
 import type { Batch } from "../batch.ts";
 import {
+  endOfTime,
   type Operator,
   type OperatorContext,
   type SavedSection,
@@ -14,7 +15,7 @@ import {
 } from "../operator.ts";
 import { StateReader, StateWriter } from "../tables/codec.ts";
 import { allRows, type ColumnView, viewOf } from "../tables/column-view.ts";
-import { createJoinLoops, type JoinLoops, JoinTable } from "../tables/join-table.ts";
+import { createJoinLoops, JoinTable } from "../tables/join-table.ts";
 import { RowStore } from "../tables/row-store.ts";
 import { SliceAssigner } from "./assign-slices.ts";
 import { JoinOutput } from "./join-output.ts";
@@ -24,8 +25,12 @@ import { WindowShape } from "./window-shape.ts";
 
 const stateKind = "windowJoin";
 const stateVersion = 1;
-/** Stores of slices that have ended are filled again: growing anew for each slice is dear. */
-const sparesMax = 2;
+/**
+ * Stores of slices that have ended are filled again: growing anew for each slice is dear. So many
+ * of any size are kept, and more that are small.
+ */
+const largeSparesMax = 2;
+const spareBytesMax = 4 * 1_024 * 1_024;
 
 export function createWindowJoin(
   op: WindowJoinOp,
@@ -61,13 +66,15 @@ class WindowJoin implements Operator {
   readonly #schemas: readonly [Schema, Schema];
   readonly #columns: WindowColumns;
   readonly #output: JoinOutput;
-  readonly #loops: JoinLoops;
+  readonly #table: JoinTable;
+  readonly #shape: WindowShape;
   readonly #timeline: Timeline<Slice>;
   readonly #assigners: readonly SliceAssigner<Slice>[];
   readonly #spares: { readonly left: RowStore; readonly right: RowStore; bytes: number }[] = [];
   #watermark = startOfTime;
   /** What the slices and the spare stores take. */
   #bytes = 0;
+  #spareBytes = 0;
   #marks = 0;
 
   constructor(
@@ -83,10 +90,9 @@ class WindowJoin implements Operator {
     this.#columns = new WindowColumns(output);
     this.#output = new JoinOutput(left, right, op.residual, context.emit);
     this.#output.head = (rowCount) => this.#columns.columns(rowCount);
-    this.#loops = createJoinLoops(op.keys, left, right);
-    this.#timeline = new Timeline(new WindowShape(op.window), (index) => {
-      return this.#createSlice(index);
-    });
+    this.#table = new JoinTable(createJoinLoops(op.keys, left, right));
+    this.#shape = new WindowShape(op.window);
+    this.#timeline = new Timeline(this.#shape, (index) => this.#createSlice(index));
     const { late } = context;
     this.#assigners = [
       new SliceAssigner(op.window, op.leftTime, this.#timeline, late),
@@ -101,7 +107,7 @@ class WindowJoin implements Operator {
       slice.generation += 1;
       this.#count(slice);
     }
-    this.#context.memory.set(this.#bytes);
+    this.#tellMemory();
   }
 
   advance(watermark: bigint): void {
@@ -113,7 +119,12 @@ class WindowJoin implements Operator {
       (window) => this.#fire(window),
       (slice) => this.#drop(slice),
     );
-    this.#context.memory.set(this.#bytes);
+    if (watermark === endOfTime) this.#table.clear();
+    this.#tellMemory();
+  }
+
+  outputWatermark(watermark: bigint): bigint {
+    return this.#shape.watermarkBehind(watermark);
   }
 
   #createSlice(index: bigint): Slice {
@@ -121,16 +132,19 @@ class WindowJoin implements Operator {
     const spare = this.#spares.pop();
     if (spare === undefined) return new Slice(index, storeOf(left), storeOf(right));
     this.#bytes -= spare.bytes;
+    this.#spareBytes -= spare.bytes;
     return new Slice(index, spare.left, spare.right);
   }
 
   #drop({ left, right, counted }: Slice): void {
     this.#bytes -= counted;
-    if (this.#spares.length === sparesMax) return;
     left.clear();
     right.clear();
     const bytes = left.bytes + right.bytes;
+    const isLarge = this.#spareBytes + bytes > spareBytesMax;
+    if (isLarge && this.#spares.length >= largeSparesMax) return;
     this.#spares.push({ left, right, bytes });
+    this.#spareBytes += bytes;
     this.#bytes += bytes;
   }
 
@@ -142,10 +156,11 @@ class WindowJoin implements Operator {
     if (right.rowCount === 0 && !keepsLeft) return;
     this.#columns.set(start, end);
     const rightViews = right.views;
-    const table = new JoinTable(this.#loops, pick(rightViews, keys, "right"), right.rowCount);
+    const table = this.#table;
+    table.build(pick(rightViews, keys, "right"), right.rowCount);
     const copied = slices.some((slice) => slice.right === right) ? 0 : right.bytes;
     this.#context.memory.set(this.#bytes + table.bytes + copied);
-    const matchedRight = new Uint8Array(right.rowCount);
+    const matchedRight = new Uint8Array(keepsRight ? right.rowCount : 0);
     for (const { left } of slices) {
       const leftViews = left.views;
       const matchedLeft = new Uint8Array(keepsLeft ? left.rowCount : 0);
@@ -199,7 +214,11 @@ class WindowJoin implements Operator {
       slice.right = reader.rows(right.map(({ type }) => type));
       this.#count(slice);
     }
-    this.#context.memory.set(this.#bytes);
+    this.#tellMemory();
+  }
+
+  #tellMemory(): void {
+    this.#context.memory.set(this.#bytes + this.#table.bytes);
   }
 
   #count(slice: Slice): void {

@@ -11,6 +11,10 @@
  * No window begins before 0: `start` and `end` are unsigned, and so a time before 0 is in none.
  */
 import type { WindowSpec } from "../../../language/core/index.ts";
+import { startOfTime } from "../operator.ts";
+
+/** The greatest `end` is 2^64 - 1, and rows behind a watermark have a greater time. */
+const promiseMax = 2n ** 64n - 2n;
 
 export type SlicedWindow = Exclude<WindowSpec, { readonly kind: "session" }>;
 
@@ -75,6 +79,24 @@ export class WindowShape {
   /** The last window whose end is at or before a watermark. */
   lastFired(watermark: bigint): bigint {
     return floorDivide(watermark - this.size, this.advance);
+  }
+
+  /**
+   * The watermark behind windows that have fired up to one: the next row has the end of the next
+   * window. So it changes only when a window fires, and consumers are told no more often.
+   */
+  watermarkBehind(watermark: bigint): bigint {
+    if (watermark === startOfTime || watermark >= promiseMax) return watermark;
+    const fired = this.lastFired(watermark);
+    const next = this.windowEnd(fired < 0n ? 0n : fired + 1n) - 1n;
+    if (next > promiseMax) return promiseMax;
+    return next;
+  }
+
+  /** The last end of a window at or before a watermark: nothing fires between two of them. */
+  watermarkBefore(watermark: bigint): bigint {
+    const fired = this.lastFired(watermark);
+    return fired < 0n ? startOfTime : this.windowEnd(fired);
   }
 }
 

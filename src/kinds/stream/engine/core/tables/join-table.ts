@@ -6,6 +6,7 @@
 import { assert } from "../../../../../ground/kernel/errors.ts";
 import type { DataType, JoinKey, Schema } from "../../../language/core/index.ts";
 import { batchRowsMax } from "../batch.ts";
+import { compileShape } from "../compile-shape.ts";
 import { allRows, type ColumnView } from "./column-view.ts";
 import { equalityOf, isNullAt, viewLocals } from "./equality-source.ts";
 import { type HashRows, hashRowsOf } from "./hash-rows.ts";
@@ -116,31 +117,50 @@ export function createJoinLoops(keys: readonly JoinKey[], left: Schema, right: S
     };`;
   return {
     hash: hashRowsOf(types.map(({ name }) => name)),
-    build: new Function(build)() as Build,
-    probe: new Function("equalBytes", probe)(equalBytes) as Probe,
+    build: compileShape<() => Build>([], build)(),
+    probe: compileShape<(equal: typeof equalBytes) => Probe>(["equalBytes"], probe)(equalBytes),
   };
 }
 
 export class JoinTable {
   readonly #loops: JoinLoops;
-  readonly #right: readonly ColumnView[];
-  readonly #heads: Int32Array;
-  readonly #next: Int32Array;
-  readonly #hashes: Int32Array;
+  #right: readonly ColumnView[] = [];
+  #heads = new Int32Array(0);
+  #next = new Int32Array(0);
+  #hashes = new Int32Array(0);
+  #leftHashes = new Int32Array(0);
   readonly #leftRows = new Int32Array(batchRowsMax);
   readonly #rightRows = new Int32Array(batchRowsMax);
 
-  /** `right`: the columns of the keys, of `count` rows. */
-  constructor(loops: JoinLoops, right: readonly ColumnView[], count: number) {
+  constructor(loops: JoinLoops) {
     this.#loops = loops;
+  }
+
+  /**
+   * Takes other rows instead of those it has: the columns of the keys, of `count` rows. The room of
+   * the last rows is used again, unless it was for many more.
+   */
+  build(right: readonly ColumnView[], count: number): void {
     this.#right = right;
     let headCount = 16;
     while (headCount < count * 2) headCount *= 2;
-    this.#heads = new Int32Array(headCount);
-    this.#next = new Int32Array(count);
-    this.#hashes = new Int32Array(count);
-    loops.hash(right, allRows(count), count, this.#hashes);
-    loops.build(right, this.#hashes, 0, count, this.#heads, this.#next);
+    if (this.#heads.length === headCount) this.#heads.fill(0);
+    else this.#heads = new Int32Array(headCount);
+    if (this.#next.length < count || this.#next.length > 16 * headCount) {
+      this.#next = new Int32Array(headCount / 2);
+      this.#hashes = new Int32Array(headCount / 2);
+    }
+    this.#loops.hash(right, allRows(count), count, this.#hashes);
+    this.#loops.build(right, this.#hashes, 0, count, this.#heads, this.#next);
+  }
+
+  /** Forgets the rows and their room. */
+  clear(): void {
+    this.#right = [];
+    this.#heads = new Int32Array(0);
+    this.#next = new Int32Array(0);
+    this.#hashes = new Int32Array(0);
+    this.#leftHashes = new Int32Array(0);
   }
 
   /** Calls `take` with up to a batch of pairs at a time; the arrays are used again. */
@@ -149,7 +169,8 @@ export class JoinTable {
     count: number,
     take: (leftRows: Int32Array, rightRows: Int32Array) => void,
   ): void {
-    const hashes = new Int32Array(count);
+    if (this.#leftHashes.length < count) this.#leftHashes = new Int32Array(count + (count >> 2));
+    const hashes = this.#leftHashes;
     this.#loops.hash(left, allRows(count), count, hashes);
     const place: Place = { row: 0, entry: -2 };
     while (place.row < count) {
@@ -170,6 +191,7 @@ export class JoinTable {
   }
 
   get bytes(): number {
-    return this.#heads.byteLength + this.#next.byteLength + this.#hashes.byteLength;
+    const { byteLength } = this.#hashes;
+    return this.#heads.byteLength + 2 * byteLength + this.#leftHashes.byteLength;
   }
 }

@@ -101,15 +101,19 @@ export class KeyTable {
   }
 
   #fill(slotCount: number): void {
-    const slots = new Int32Array(slotCount);
-    const mask = slotCount - 1;
-    const { hashes, count } = this;
+    this.slots = new Int32Array(slotCount);
+    this.#enter();
+  }
+
+  /** Enters all keys into the slots, which are empty. */
+  #enter(): void {
+    const { hashes, count, slots } = this;
+    const mask = slots.length - 1;
     for (let key = 0; key < count; key += 1) {
       let slot = (hashes[key] as number) & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = key + 1;
     }
-    this.slots = slots;
   }
 
   /** Makes slots and hashes for keys that were read back. */
@@ -123,14 +127,28 @@ export class KeyTable {
     this.#fill(slotCount);
   }
 
-  /** A table with the same keys, which grows on its own. */
-  copy(): KeyTable {
-    const copy = new KeyTable(this.types);
-    copy.keys.append(this.keys.views, allRows(this.count));
-    copy.hashes = this.hashes.slice(0, Math.max(slotsMin, this.count));
-    copy.slots = this.slots.slice();
-    copy.count = this.count;
-    return copy;
+  /** Takes the keys of another table of the same types; this one is empty. */
+  copy(from: KeyTable): void {
+    const { count } = from;
+    this.keys.append(from.keys.views, allRows(count));
+    if (this.hashes.length < count) this.hashes = new Int32Array(count);
+    this.hashes.set(from.hashes.subarray(0, count));
+    this.count = count;
+    if (this.slots.length < from.slots.length) this.slots = from.slots.slice();
+    else if (this.slots.length === from.slots.length) this.slots.set(from.slots);
+    else this.#enter();
+  }
+
+  /** Forgets all keys and keeps the room for them. */
+  clear(): void {
+    this.keys.clear();
+    this.slots.fill(0);
+    this.count = 0;
+  }
+
+  /** Whether it has much more room than its keys take, as after a burst. */
+  get isSparse(): boolean {
+    return this.slots.length > 1_024 && this.slots.length > this.count * 16;
   }
 
   get bytes(): number {

@@ -187,7 +187,17 @@ abstract class NaiveWindows extends Naive {
     }
   }
 
+  /** The next row has the end of the next window, so time is known until then. */
   override watermark(): number {
+    const now = this.#inputTime();
+    if (!Number.isFinite(now)) return now;
+    const { kind, sizeMs, advanceMs } = this.#window;
+    const advance = kind === "tumbling" ? sizeMs : advanceMs;
+    const next = Math.max(0, Math.floor((now - sizeMs) / advance) + 1) * advance + sizeMs;
+    return Math.max(now, next - 1);
+  }
+
+  #inputTime(): number {
     return Math.min(
       ...this.inputs.map((input, side) => input.watermark() - (this.#shifts[side] ?? 0)),
     );
@@ -195,7 +205,7 @@ abstract class NaiveWindows extends Naive {
 
   override advance(): void {
     super.advance();
-    this.#now = this.watermark();
+    this.#now = this.#inputTime();
     for (const [start, { end, sides }] of this.#open) {
       if (end > this.#now) continue;
       this.#open.delete(start);
