@@ -1,3 +1,5 @@
+import { daysOfDate } from "../../../ground/kernel/civil-date.ts";
+
 /** Parses DuckDB's ISO 8601: `2024-05-01`, `2024-05-01T12:30:00.5+02:00`. Default: UTC. */
 
 const pattern =
@@ -35,11 +37,7 @@ function offsetMinutes(text: string | undefined): number | undefined {
 /** Undefined when there is no such day. */
 function daysSince1970(year: number, month: number, day: number): number | undefined {
   if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
-  // Years begin in March here, so that the leap day comes last.
-  const shifted = month <= 2 ? year - 1 : year;
-  const monthFromMarch = (month + 9) % 12;
-  const leapDays = Math.floor(shifted / 4) - Math.floor(shifted / 100) + Math.floor(shifted / 400);
-  return shifted * 365 + leapDays + Math.floor((153 * monthFromMarch + 2) / 5) + day - 1 - 719_468;
+  return daysOfDate(year, month, day);
 }
 
 function daysInMonth(year: number, month: number): number {

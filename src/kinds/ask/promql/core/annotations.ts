@@ -6,7 +6,7 @@
  * buckets had to be changed. The figures are part of the text, so that messages travel and merge as
  * plain text. Rounding is monotonic, so the maximum of rounded figures is the rounded maximum.
  */
-import { formatUtc } from "./civil-time.ts";
+import { formatUtc } from "./format-utc.ts";
 import { formatGeneral, formatRounded } from "./go-format.ts";
 import { compareText } from "./labels.ts";
 import type { Annotation, CallPlace } from "./model.ts";

@@ -2,8 +2,15 @@
  * Functions of times, which are milliseconds since 1970 in UTC. A time comes as the halves of its
  * 64 bits, so that years beyond what a double counts in milliseconds are right, too.
  */
+import {
+  dayOf,
+  daysOfDate,
+  monthOf,
+  msPerDay,
+  packedDate,
+  yearOf,
+} from "../../../../../ground/kernel/civil-date.ts";
 import { DialectError } from "../../../language/core/index.ts";
-import { dayOf, daysOfDate, monthOf, msPerDay, packedDate, yearOf } from "../time/civil-date.ts";
 import { isoTimeBytesMax, parseIsoTime, writeIsoTime } from "../time/iso-time.ts";
 import type { TextArena } from "./text-arena.ts";
 

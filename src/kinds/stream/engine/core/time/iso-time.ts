@@ -1,6 +1,14 @@
 /** ISO 8601 times from and to bytes: `2026-02-16T12:00:00.000Z`. */
+
+import {
+  dayOf,
+  daysOfDate,
+  monthOf,
+  msPerDay,
+  packedDate,
+  yearOf,
+} from "../../../../../ground/kernel/civil-date.ts";
 import { writePadded, writeUnsigned32 } from "../numbers/format-number.ts";
-import { dayOf, daysOfDate, monthOf, msPerDay, packedDate, yearOf } from "./civil-date.ts";
 
 /** The most bytes that a time takes; a year has up to nine digits. */
 export const isoTimeBytesMax = 32;

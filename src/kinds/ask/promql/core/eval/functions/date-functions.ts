@@ -1,5 +1,11 @@
 /** Parts of the UTC date of a time in seconds: of every value, or of the steps themselves. */
-import { type CivilDate, civilDate, daysBeforeMonth } from "../../civil-time.ts";
+import {
+  dayOf,
+  daysOfDate,
+  monthOf,
+  packedDate,
+  yearOf,
+} from "../../../../../../ground/kernel/civil-date.ts";
 import { Labels } from "../../labels.ts";
 import { stepFloat } from "../../model.ts";
 import { stepTimes } from "../step-columns.ts";
@@ -37,23 +43,24 @@ function wideMoment(seconds: bigint): Moment {
   return { days: Number((wrapped - rest) / perDay), secondOfDay: Number(rest) };
 }
 
-const date = ({ days }: Moment): CivilDate => civilDate(days);
+const date = ({ days }: Moment): number => packedDate(days);
 
 const parts: readonly (readonly [name: string, part: (moment: Moment) => number])[] = [
-  ["day_of_month", (moment) => date(moment).day],
+  ["day_of_month", (moment) => dayOf(date(moment))],
   // 1970-01-01 was a Thursday.
   ["day_of_week", ({ days }) => (((days + 4) % 7) + 7) % 7],
-  ["day_of_year", (moment) => moment.days - daysBeforeMonth(date(moment).year, 1) + 1],
+  ["day_of_year", (moment) => moment.days - daysOfDate(yearOf(date(moment)), 1, 1) + 1],
   ["days_in_month", (moment) => daysInMonth(date(moment))],
   ["hour", ({ secondOfDay }) => Math.floor(secondOfDay / 3_600)],
   ["minute", ({ secondOfDay }) => Math.floor(secondOfDay / 60) % 60],
-  ["month", (moment) => date(moment).month],
-  ["year", (moment) => date(moment).year],
+  ["month", (moment) => monthOf(date(moment))],
+  ["year", (moment) => yearOf(date(moment))],
 ];
 
-function daysInMonth({ year, month }: CivilDate): number {
-  const next = month === 12 ? daysBeforeMonth(year + 1, 1) : daysBeforeMonth(year, month + 1);
-  return next - daysBeforeMonth(year, month);
+function daysInMonth(packed: number): number {
+  const [year, month] = [yearOf(packed), monthOf(packed)];
+  const next = month === 12 ? daysOfDate(year + 1, 1, 1) : daysOfDate(year, month + 1, 1);
+  return next - daysOfDate(year, month, 1);
 }
 
 function dateFunction(part: (moment: Moment) => number): InstantFunction {
