@@ -37,6 +37,8 @@ export class ChunkedRecords {
   #skipHeader: boolean;
   #carry = new Uint8Array(4_096);
   #carryLength = 0;
+  /** Where the last delimiter among the bytes carried ends; 0 where there is none. */
+  #carryLimit = 0;
   /** How many times the bytes carried turned out to be less than a record. */
   #attempts = 0;
   /** How many bytes were pushed before the chunk at hand. */
@@ -62,7 +64,10 @@ export class ChunkedRecords {
     let at = 0;
     while (this.#carryLength > 0 && at < chunk.length) at = this.#continueCarry(chunk, at);
     at = this.#parsePieces(chunk, at);
-    if (at < chunk.length) this.#append(chunk, at, chunk.length);
+    if (at < chunk.length) {
+      this.#append(chunk, at, chunk.length);
+      this.#carryLimit = this.#lastEnd(this.#carry, 0, this.#carryLength);
+    }
     this.#offset += chunk.length;
     this.#checkLength(this.#carryLength);
   }
@@ -89,7 +94,11 @@ export class ChunkedRecords {
     // A record with many delimiters in quotes is not parsed again for each of them.
     if (this.#attempts > 0) stop = Math.min(chunk.length, Math.max(stop, at + before));
     this.#append(chunk, at, stop);
-    const limit = this.#lastEnd(this.#carry, 0, this.#carryLength);
+    // Bytes that were searched before are not searched again: a record may be long.
+    const from = Math.max(0, before - this.#delimiter.length + 1);
+    const last = this.#lastEnd(this.#carry, from, this.#carryLength);
+    if (last > from) this.#carryLimit = last;
+    const limit = this.#carryLimit;
     if (limit === 0) {
       this.#checkLength(this.#carryLength);
       return stop;
@@ -101,14 +110,16 @@ export class ChunkedRecords {
         : this.#parse(this.#carry, start, limit, base, this.#carryLength, false);
     if (consumed < before) {
       // Records that ended within what was carried are read; the last one is still not whole.
-      this.#carry.copyWithin(0, consumed, this.#carryLength);
+      if (consumed > 0) this.#carry.copyWithin(0, consumed, this.#carryLength);
       this.#carryLength -= consumed;
+      this.#carryLimit -= consumed;
       this.#attempts = consumed === 0 ? this.#attempts + 1 : 1;
       this.#checkLength(this.#carryLength);
       return stop;
     }
     this.#attempts = 0;
     this.#carryLength = 0;
+    this.#carryLimit = 0;
     return at + consumed - before;
   }
 
@@ -147,13 +158,15 @@ export class ChunkedRecords {
   /** Where the last delimiter in `from .. to` ends, or `from`. */
   #lastEnd(bytes: Uint8Array, from: number, to: number): number {
     const last = this.#delimiter.length - 1;
-    let at = to;
-    for (;;) {
-      at = bytes.lastIndexOf(this.#delimiter[last] as number, at - 1);
-      if (at < from + last || at < 0) return from;
-      if (this.#matches(bytes, at - last)) return at + 1;
-      if (at === 0) return from;
+    // A search backwards would go on below `from`.
+    const part = bytes.subarray(from, to);
+    let at = part.length;
+    while (at > 0) {
+      at = part.lastIndexOf(this.#delimiter[last] as number, at - 1);
+      if (at < last) return from;
+      if (this.#matches(part, at - last)) return from + at + 1;
     }
+    return from;
   }
 
   /** Where the first delimiter at or after `from` ends, or -1. */

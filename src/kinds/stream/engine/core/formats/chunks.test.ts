@@ -126,6 +126,24 @@ test("[SX150] where chunks end changes nothing: JSON, blanks longer than a recor
   checkCuts(parseJson, "a INT8", bytes, { RECORD_BYTES_MAX: 12 });
 });
 
+test("[SX158] a long record in small chunks takes time in proportion to its length", () => {
+  const long = "x".repeat(4_000_000);
+  const lines = "0123456789\n".repeat(150_000);
+  for (const [text, want] of [
+    [`1,${long}\n2,y\n`, long],
+    [`1,"${lines}"\n2,y\n`, lines],
+    [`1,"${long}""${long}"\n2,y\n`, `${long}"${long}`],
+  ] as const) {
+    const cuts = Array.from({ length: Math.floor(text.length / 100) }, (_, at) => at * 100);
+    const { rows } = parseCsv(schemaOf("a INT8, b VARSIZED"), text, {}, { cuts });
+    assert.equal(rows.length, 2);
+    assert.ok(rows[0]?.[1] === want);
+  }
+  const json = `{"a":"${long}"}\n{"a":"y"}\n`;
+  const cuts = Array.from({ length: Math.floor(json.length / 100) }, (_, at) => at * 100);
+  assert.equal(parseJson(schemaOf("a VARSIZED"), json, {}, { cuts }).rows.length, 2);
+});
+
 /** Texts of few different bytes, nearly all of which mean something to the parser. */
 function drawBytes(prng: Prng, alphabet: readonly string[]): Uint8Array {
   const pieces = Array.from({ length: 1 + prng.below(40) }, () => pick(prng, alphabet));

@@ -37,6 +37,9 @@ export class CsvFields {
   readonly #tupleDelimiter: Uint8Array;
   readonly #linesEndWithLf: boolean;
   readonly #delimiterBytesMax: number;
+  /** A field whose quote is not closed yet, and how far it was searched: offsets in the input. */
+  #openField = -1;
+  #searchedTo = 0;
   /** The content of a quoted field without its quotes, when it had to be copied. */
   #unquoted = new Uint8Array(256);
 
@@ -202,16 +205,19 @@ export class CsvFields {
     const { escape: escapeByte, recordBytesMax } = this.#settings;
     const longest = this.start + recordBytesMax;
     const stop = Math.min(this.known, longest);
-    let at = start + 1;
+    const isKnown = this.base + start === this.#openField;
+    let at = isKnown ? this.#searchedTo - this.base : start + 1;
     while (at < stop) {
       const code = bytes[at] as number;
       if (code === escapeByte && escapeByte !== quote) at += 2;
       else if (code !== quote) at += 1;
-      else if (at + 1 >= this.known) return incomplete;
+      else if (at + 1 >= this.known) break;
       else if (bytes[at + 1] === quote) at += 2;
       else return this.#endBehind(bytes, at + 1, limit);
     }
-    if (this.known >= longest) this.failLength();
+    if (at >= longest || (at >= stop && this.known >= longest)) this.failLength();
+    this.#openField = this.base + start;
+    this.#searchedTo = this.base + at;
     return this.final ? unclosed : incomplete;
   }
 
