@@ -2,7 +2,10 @@
  * Checkpoints of a query that runs in one process, in a directory. The record says which one is the
  * last complete one; objects that its manifest does not refer to are deleted when the next one is.
  */
+import { join } from "node:path";
 import { type ObjectStore, openDirectoryStore } from "../../../../data/lake/index.ts";
+import { isDiskFull } from "../../../../ground/kernel/disk-full.ts";
+import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Files } from "../../../../ground/kernel/files.ts";
 import type { CheckpointRecord, Prepared } from "../core/checkpoint-record.ts";
 import type { CheckpointStore } from "../core/checkpoint-store.ts";
@@ -17,6 +20,16 @@ import type { EncodedFragment, RestoredFragment } from "../core/stream-host.ts";
 import { createDirectoryRecord } from "./directory-record.ts";
 import { readCheckpoint } from "./read-checkpoint.ts";
 import { storeState } from "./store-state.ts";
+
+/** How the names of files end that are written before they are put. */
+const stagedEnd = ".state";
+
+/** A run that was killed may have left some. */
+async function deleteStaged(directory: string, files: Files): Promise<void> {
+  for (const { name, kind } of await files.list(directory)) {
+    if (kind === "file" && name.endsWith(stagedEnd)) await files.unlink(join(directory, name));
+  }
+}
 
 export class LocalCheckpoints implements CheckpointStore {
   readonly #directory: string;
@@ -53,6 +66,7 @@ export class LocalCheckpoints implements CheckpointStore {
     record: CheckpointRecord = createDirectoryRecord(directory, files),
   ): Promise<LocalCheckpoints> {
     const objects = await openDirectoryStore(directory, files);
+    await deleteStaged(directory, files);
     const last = await record.last();
     if (last !== undefined) checkManifest(last, identity);
     const opened = new LocalCheckpoints(directory, identity, files, objects, record, last);
@@ -72,15 +86,34 @@ export class LocalCheckpoints implements CheckpointStore {
 
   async store(checkpoint: number, state: EncodedFragment): Promise<ManifestFragment> {
     const { fragment } = state;
-    return await storeState({
-      objects: this.#objects,
-      files: this.#files,
-      stagingDir: this.#directory,
-      prefix: "state",
-      name: `${fragment}-${checkpoint}-${this.epoch}.state`,
-      state,
-      previous: this.#last?.fragments.find((each) => each.fragment === fragment),
-    });
+    return await this.#naming(checkpoint, () =>
+      storeState({
+        objects: this.#objects,
+        files: this.#files,
+        stagingDir: this.#directory,
+        prefix: "state",
+        name: `${fragment}-${checkpoint}-${this.epoch}${stagedEnd}`,
+        state,
+        previous: this.#last?.fragments.find((each) => each.fragment === fragment),
+      }),
+    );
+  }
+
+  /** A full disk is told with the checkpoint that has no room on it. */
+  async #naming<T>(checkpoint: number, store: () => Promise<T>): Promise<T> {
+    try {
+      return await store();
+    } catch (thrown) {
+      const isFull = thrown instanceof OperatingError && thrown.code === "disk_full";
+      if (!isFull && !isDiskFull(thrown)) throw thrown;
+      const message = `no room for checkpoint ${checkpoint} in ${this.#directory}: the disk is full`;
+      const last = this.#last?.checkpoint;
+      const hint =
+        last === undefined
+          ? "Make room, and start the query again."
+          : `Make room, and start the query again: it goes on from checkpoint ${last}.`;
+      throw new OperatingError("disk_full", "backoff", message, { cause: thrown, hint });
+    }
   }
 
   async complete(
@@ -91,7 +124,7 @@ export class LocalCheckpoints implements CheckpointStore {
     const { epoch } = this;
     const version = manifestVersion;
     const manifest: Manifest = { version, ...this.#identity, checkpoint, epoch, fragments };
-    await this.#record.complete(manifest, prepared);
+    await this.#naming(checkpoint, () => this.#record.complete(manifest, prepared));
     this.#last = manifest;
     await this.#deleteOthers();
   }

@@ -67,9 +67,13 @@ async function putContent(
       await file.write(bytes, sizeBytes);
       sizeBytes += bytes.length;
     }
-  } finally {
+  } catch (thrown) {
+    // On a full disk a part of it would take the room that the next try needs.
     await file.close();
+    await files.removeAll(local).catch(() => undefined);
+    throw thrown;
   }
+  await file.close();
   const path = `${prefix}/${name}`;
   const { crc32 } = await objects.put(path, local);
   return { path, sizeBytes, crc32 };

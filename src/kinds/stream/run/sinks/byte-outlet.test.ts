@@ -17,7 +17,7 @@ test("[SU8] bytes are written in order, and who adds too many waits", async () =
   let waiting: Promise<void> | undefined;
   let added = 0;
   while (waiting === undefined) {
-    waiting = outlet.add(piece);
+    waiting = outlet.add(piece, 1);
     added += 1;
   }
   assert.ok(added >= 8 && added <= 12, `${added} pieces before it had no room`);
@@ -52,10 +52,10 @@ test("[SU8] few bytes are written without a flush, also those that came during a
   const until = async (count: number): Promise<void> => {
     while (written.length < count) await new Promise(setImmediate);
   };
-  void outlet.add(Uint8Array.of(1));
+  void outlet.add(Uint8Array.of(1), 1);
   await until(1);
-  void outlet.add(Uint8Array.of(2));
-  void outlet.add(Uint8Array.of(3));
+  void outlet.add(Uint8Array.of(2), 1);
+  void outlet.add(Uint8Array.of(3), 1);
   finish?.();
   await until(3);
   assert.deepEqual(written, [1, 2, 3]);
@@ -63,7 +63,23 @@ test("[SU8] few bytes are written without a flush, also those that came during a
 
 test("[SU8] a failed write fails what is added and flushed behind it", async () => {
   const outlet = new ByteOutlet({ write: () => Promise.reject(new Error("no room")) });
-  void outlet.add(Uint8Array.of(1));
+  void outlet.add(Uint8Array.of(1), 1);
   await assert.rejects(outlet.flush(), /no room/);
-  assert.throws(() => outlet.add(Uint8Array.of(2)), /no room/);
+  assert.throws(() => outlet.add(Uint8Array.of(2), 1), /no room/);
+});
+
+test("[SU8] a failed write knows how many rows were not written", async () => {
+  let writes = 0;
+  const outlet = new ByteOutlet({
+    write: async () => {
+      writes += 1;
+      await new Promise(setImmediate);
+      if (writes > 1) throw new Error(outlet.fate);
+    },
+  });
+  void outlet.add(Uint8Array.of(1), 10);
+  await outlet.flush();
+  void outlet.add(new Uint8Array(300_000), 5);
+  void outlet.add(Uint8Array.of(2), 1);
+  await assert.rejects(outlet.flush(), /^Error: 6 of the 16 rows for it were not written$/);
 });

@@ -2,12 +2,18 @@
  * Collects bytes into blocks and writes them one after the other. A block is written when it is
  * full, or in the next turn of the event loop when nothing else is being written: so results that
  * are few do not wait for more. Whoever adds bytes is told to wait when more than two blocks wait.
- * After a failed write everything fails with its error.
+ * After a failed write everything fails with its error, and it is known how many rows it concerns.
  */
 import { giveWay } from "../../../../ground/kernel/node/give-way.ts";
 
 export interface ByteTarget {
   write(bytes: Uint8Array): Promise<void>;
+}
+
+interface Block {
+  readonly bytes: Uint8Array;
+  /** How many of the rows that were added end in it. */
+  readonly rows: number;
 }
 
 const blockBytes = 256 * 1024;
@@ -17,10 +23,13 @@ export class ByteOutlet {
   readonly #target: ByteTarget;
   #block = new Uint8Array(blockBytes);
   #filled = 0;
-  readonly #waiting: Uint8Array[] = [];
+  #filledRows = 0;
+  readonly #waiting: Block[] = [];
   #writing: Promise<void> | undefined;
   #error: unknown;
   #addedBytes = 0;
+  #addedRows = 0;
+  #writtenRows = 0;
   /** Whether the next turn of the event loop looks for bytes to write. */
   #willLook = false;
 
@@ -33,16 +42,24 @@ export class ByteOutlet {
     return this.#addedBytes;
   }
 
-  /** Copies the bytes. A promise means that there is no room for more until it resolves. */
-  add(bytes: Uint8Array): Promise<void> | undefined {
+  /** For the error of a failed write: what has become of the rows, as far as it is known here. */
+  get fate(): string {
+    const waiting = this.#addedRows - this.#writtenRows;
+    return `${waiting} of the ${this.#addedRows} rows for it were not written`;
+  }
+
+  /** Copies the bytes of rows. A promise means that there is no room until it resolves. */
+  add(bytes: Uint8Array, rows: number): Promise<void> | undefined {
     if (this.#error !== undefined) throw this.#error;
     this.#addedBytes += bytes.length;
+    this.#addedRows += rows;
     let from = 0;
     while (from < bytes.length) {
       const count = Math.min(bytes.length - from, this.#block.length - this.#filled);
       this.#block.set(bytes.subarray(from, from + count), this.#filled);
       this.#filled += count;
       from += count;
+      if (from === bytes.length) this.#filledRows += rows;
       if (this.#filled === this.#block.length) this.#seal();
     }
     this.#writeSoon();
@@ -67,12 +84,14 @@ export class ByteOutlet {
   #seal(): void {
     if (this.#filled === 0) return;
     // A few bytes are copied, since a new block for each of them would cost more.
-    if (this.#filled * 4 < blockBytes) this.#waiting.push(this.#block.slice(0, this.#filled));
-    else {
-      this.#waiting.push(this.#block.subarray(0, this.#filled));
-      this.#block = new Uint8Array(blockBytes);
-    }
+    const isFew = this.#filled * 4 < blockBytes;
+    const bytes = isFew
+      ? this.#block.slice(0, this.#filled)
+      : this.#block.subarray(0, this.#filled);
+    if (!isFew) this.#block = new Uint8Array(blockBytes);
+    this.#waiting.push({ bytes, rows: this.#filledRows });
     this.#filled = 0;
+    this.#filledRows = 0;
     if (this.#writing === undefined) {
       this.#writing = this.#writeAll();
       this.#writing.catch(() => undefined); // Whoever adds or flushes next meets the error.
@@ -87,7 +106,8 @@ export class ByteOutlet {
   async #writeAll(): Promise<void> {
     try {
       for (let block = this.#waiting.shift(); block !== undefined; block = this.#waiting.shift()) {
-        await this.#target.write(block);
+        await this.#target.write(block.bytes);
+        this.#writtenRows += block.rows;
       }
       this.#writing = undefined;
       this.#writeSoon();

@@ -4,7 +4,7 @@
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { messageOf } from "../../../../ground/kernel/errors.ts";
-import type { RecordWriter } from "../../engine/core/index.ts";
+import { type RecordWriter, selectedCount } from "../../engine/core/index.ts";
 import { DialectError } from "../../language/core/index.ts";
 import type { SinkWriter } from "../core/connector.ts";
 import { ByteOutlet } from "./byte-outlet.ts";
@@ -43,19 +43,26 @@ export async function openFileWriter(options: FileWriterOptions): Promise<SinkWr
       try {
         await file.writeFile(bytes);
       } catch (thrown) {
-        throw new DialectError(4004, `${path} could not be written: ${messageOf(thrown)}`);
+        throw new DialectError(
+          4004,
+          `${path} could not be written: ${messageOf(thrown)}; ${outlet.fate}`,
+        );
       }
     },
   });
-  if (length === 0) await outlet.add(writer.header);
+  if (length === 0) await outlet.add(writer.header, 0);
   let isClosed = false;
 
   return {
-    write: (batch) => outlet.add(writer.write(batch)),
+    write: (batch) => outlet.add(writer.write(batch), selectedCount(batch)),
     position: () => `${length + outlet.addedBytes}`,
     flush: async () => {
       await outlet.flush();
-      await file.sync();
+      try {
+        await file.sync();
+      } catch (thrown) {
+        throw new DialectError(4004, `${path} could not be synced: ${messageOf(thrown)}`);
+      }
     },
     end: () => outlet.flush(),
     close: async () => {

@@ -1,6 +1,5 @@
 /** Sends records to a server. What was sent before a failure may be sent again (SU7). */
-import { once } from "node:events";
-import type { RecordWriter } from "../../engine/core/index.ts";
+import { type RecordWriter, selectedCount } from "../../engine/core/index.ts";
 import { DialectError } from "../../language/core/index.ts";
 import type { SinkWriter } from "../core/connector.ts";
 import { connectSocket, type SocketAddress } from "../net/connect-socket.ts";
@@ -16,27 +15,32 @@ export async function openTcpWriter(options: TcpWriterOptions): Promise<SinkWrit
   socket.resume(); // Whatever the server says is nobody's concern.
   let failure: Error | undefined;
   socket.on("error", (error) => {
-    failure = new DialectError(4004, `the sink at ${host}:${port} failed: ${error.message}`);
+    failure ??= error;
   });
+  const failed = (error: Error): DialectError =>
+    new DialectError(4004, `the sink at ${host}:${port} failed: ${error.message}; ${outlet.fate}`, {
+      hint: "Rows that were written shortly before may not have arrived either.",
+    });
   const outlet = new ByteOutlet({
     write: (bytes) =>
       new Promise((resolve, reject) => {
-        if (failure !== undefined) reject(failure);
+        if (failure !== undefined) reject(failed(failure));
         socket.write(bytes, (error) => {
           if (error == null) resolve();
-          else reject(failure ?? new DialectError(4004, `${host}:${port}: ${error.message}`));
+          else reject(failed(failure ?? error));
         });
       }),
   });
   return {
-    write: (batch) => outlet.add(writer.write(batch)),
+    write: (batch) => outlet.add(writer.write(batch), selectedCount(batch)),
     position: () => undefined,
     flush: () => outlet.flush(),
     end: async () => {
       await outlet.flush();
-      const ended = once(socket, "close");
+      const closed = new Promise((resolve) => socket.once("close", resolve));
       socket.end();
-      await ended;
+      await closed;
+      if (failure !== undefined) throw failed(failure);
     },
     close: () => {
       socket.destroy();
