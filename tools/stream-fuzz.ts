@@ -3,17 +3,20 @@
  *
  *   node tools/stream-fuzz.ts statements [--cases 10000000] [--seed S] [--jobs N]
  *   node tools/stream-fuzz.ts records    [--cases 10000000] [--seed S] [--jobs N]
- *   node tools/stream-fuzz.ts plans      [--cases 5000]     [--seed S] [--jobs N]
+ *   node tools/stream-fuzz.ts plans      [--cases 5000]     [--seed S] [--jobs N] [--first]
+ *   node tools/stream-fuzz.ts mutants    [--cases 5000]     [--seed S] [--jobs N] [--only NAME]
  *
  * Plans: random queries give what a naive evaluator gives, and every operator is met.
  * Statements and records: whatever is thrown is a DialectError, nothing hangs, and no name or
  * literal becomes code. Failures are printed with what it takes to repeat them; `--block N` runs
- * one block again. The exit code is 1 if there was one.
+ * one block again, `--first` ends with the first failure and does not look for a smaller one. The
+ * exit code is 1 if there was one. Mutants: each of some planted operator bugs is found by plans.
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { operators } from "../src/kinds/stream/run/testing/plans/run-cases.ts";
 import { type BlockRequest, Counts, type FuzzKind } from "./stream-fuzz/block.ts";
+import { plantMutants } from "./stream-fuzz/plant-mutants.ts";
 import { runBlocks } from "./stream-fuzz/run-blocks.ts";
 
 const { values: options, positionals } = parseArgs({
@@ -22,6 +25,8 @@ const { values: options, positionals } = parseArgs({
     seed: { type: "string", default: "1" },
     cases: { type: "string" },
     block: { type: "string" },
+    only: { type: "string" },
+    first: { type: "boolean", default: false },
     jobs: { type: "string", default: String(availableParallelism()) },
   },
 });
@@ -44,8 +49,11 @@ process.exitCode = await main();
 
 async function main(): Promise<number> {
   const [name] = positionals;
+  if (name === "mutants") return await runMutants();
   if (name === undefined || !(name in kinds)) {
-    process.stdout.write(`usage: node tools/stream-fuzz.ts ${Object.keys(kinds).join("|")}\n`);
+    process.stdout.write(
+      `usage: node tools/stream-fuzz.ts ${[...Object.keys(kinds), "mutants"].join("|")}\n`,
+    );
     return 2;
   }
   const kind = name as FuzzKind;
@@ -60,6 +68,7 @@ async function main(): Promise<number> {
   await runBlocks(requestsOf(kind, cases, blockCases), {
     jobs: Number(options.jobs),
     hangMs,
+    isOver: () => options.first && failed > 0,
     onAnswer: (answer) => {
       done += answer.cases;
       counts.merge(answer.counts);
@@ -88,11 +97,23 @@ async function main(): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
+async function runMutants(): Promise<number> {
+  const { planted, failures } = await plantMutants({
+    seed: options.seed,
+    cases: Number(options.cases ?? kinds.plans.cases),
+    jobs: Number(options.jobs),
+    only: options.only,
+    print: (line) => process.stdout.write(`${line}\n`),
+  });
+  process.stdout.write(`stream-fuzz mutants: ${planted} planted, ${failures} failures\n`);
+  return failures === 0 ? 0 : 1;
+}
+
 function requestsOf(kind: FuzzKind, cases: number, blockCases: number): readonly BlockRequest[] {
-  const { seed, block } = options;
-  if (block !== undefined) return [{ kind, seed, block: Number(block), cases: blockCases }];
+  const { seed, block, first } = options;
+  if (block !== undefined) return [{ kind, seed, block: Number(block), cases: blockCases, first }];
   return Array.from({ length: Math.ceil(cases / blockCases) }, (_, index) => ({
-    ...{ kind, seed, block: index },
+    ...{ kind, seed, block: index, first },
     cases: Math.min(blockCases, cases - index * blockCases),
   }));
 }

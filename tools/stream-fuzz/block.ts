@@ -7,6 +7,8 @@ export interface BlockRequest {
   readonly seed: string;
   readonly block: number;
   readonly cases: number;
+  /** Ends with the first failure, as it is. */
+  readonly first: boolean;
 }
 
 export interface Failure {

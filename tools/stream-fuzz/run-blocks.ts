@@ -6,17 +6,20 @@ export interface RunOptions {
   readonly jobs: number;
   /** Wall time, generous: the machine may be busy with other things. */
   readonly hangMs: number;
+  /** Whether no further block has to be run. */
+  readonly isOver: () => boolean;
   readonly onAnswer: (answer: BlockAnswer, request: BlockRequest) => void;
 }
 
 export async function runBlocks(
   requests: readonly BlockRequest[],
-  { jobs, hangMs, onAnswer }: RunOptions,
+  { jobs, hangMs, isOver, onAnswer }: RunOptions,
 ): Promise<void> {
   const waiting = requests.values();
   const run = async (): Promise<void> => {
     let thread: Worker | undefined;
     for (const request of waiting) {
+      if (isOver()) break;
       thread ??= new Worker(new URL("./fuzz-thread.ts", import.meta.url));
       const answer = await answerOf(thread, request, hangMs);
       if (answer.isBroken) {

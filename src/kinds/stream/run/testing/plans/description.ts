@@ -203,7 +203,9 @@ export class Drawing {
     const query = this.#query();
     const isWithin = !tape.rarely(3);
     const boundMs = isWithin ? disorderMs : tape.pick([0, 10]);
-    const files = this.#files();
+    // Some rows are late for one window of theirs and not for the next.
+    const spreadMs = isWithin ? disorderMs : tape.pick([disorderMs, 4 * disorderMs]);
+    const files = this.#files(spreadMs);
     const buffers = this.#buffers(files);
     const restartAt = tape.rarely(2) ? tape.below(buffers.length) : undefined;
     const places = tape.pick([1, 1, 2, 3]);
@@ -577,17 +579,20 @@ export class Drawing {
     return { op: "lookup", of, left, key: this.#of(of, "int") ?? 1, cols };
   }
 
-  #files(): readonly FileData[] {
+  #files(spreadMs: number): readonly FileData[] {
     const tape = this.#tape;
     const sources = tape.rarely(2) ? [0, 1, 0] : [0, 1];
     if (sources.length > 2) this.#count("several files of a source");
+    // On a grid, watermarks meet the ends of windows, and rows the ends of intervals.
+    const gridMs = tape.pick([1, 1, 10, 5]);
+    if (gridMs > 1) this.#count("times on a grid");
     return sources.map((source) => {
-      let now = 100;
+      let now = 60 + spreadMs;
       const rows = Array.from({ length: tape.below(26) }, () => {
-        now += tape.below(30) + (tape.rarely(20) ? 5_000 : 0);
+        now += Math.floor(tape.below(30) / gridMs) * gridMs + (tape.rarely(20) ? 5_000 : 0);
         const nullable = <T extends Value>(value: T): Value => (tape.rarely(6) ? null : value);
         return [
-          now - tape.below(disorderMs + 1),
+          now - Math.floor(tape.below(spreadMs + 1) / gridMs) * gridMs,
           nullable(tape.below(4)),
           nullable(tape.below(9) - 3),
           nullable(tape.below(9) / 4),
@@ -601,12 +606,15 @@ export class Drawing {
   /** A random merge of the files' buffers: enough of them for every byte. */
   #buffers(files: readonly FileData[]): PlanCase["buffers"] {
     const tape = this.#tape;
+    // Small ones have rows come between the end of a window and that of the next.
+    const isSmall = tape.rarely(3);
+    if (isSmall) this.#count("small buffers");
     const left = files.map(({ rows }) => rows.length * 60 + 1);
     const found: { file: number; bytes: number }[] = [];
     while (left.some((bytes) => bytes > 0)) {
       const open = left.flatMap((bytes, file) => (bytes > 0 ? [file] : []));
       const file = tape.pick(open);
-      const bytes = 64 + tape.below(300);
+      const bytes = isSmall ? 16 + tape.below(40) : 64 + tape.below(300);
       found.push({ file, bytes });
       left[file] = (left[file] ?? 0) - bytes;
     }

@@ -1,4 +1,7 @@
-/** Many cases by fast-check, which shrinks the first that fails; counts what they were made of. */
+/**
+ * Many cases by fast-check, which with `shrinks` makes the first that fails as small as it can;
+ * counts what they were made of.
+ */
 import fc from "fast-check";
 import { checkCase, describeCase } from "./check-case.ts";
 
@@ -11,26 +14,30 @@ export interface CasesResult {
 
 const tapeArb = fc.array(fc.nat(1_048_575), { minLength: 0, maxLength: 900, size: "max" });
 
-/** Shrinking ends then, too: a case that is not the smallest is better than none. */
-const timeMsMax = 120_000;
+/** Shrinking ends then: a case that is not the smallest is better than none. */
+const shrinkMsMax = 120_000;
 
-export function runCases(seed: number, cases: number): CasesResult {
+export function runCases(seed: number, cases: number, shrinks = true): CasesResult {
   const counts: Record<string, number> = {};
   let done = 0;
   let hasFailed = false;
-  const details = fc.check(
-    fc.property(tapeArb, (tape) => {
-      const checked = checkCase(tape);
-      if (checked.difference !== undefined) hasFailed = true;
-      if (!hasFailed) {
-        done += 1;
-        if (checked.rowCount > 0) add(counts, "cases with rows");
-        for (const what of new Set(checked.plan.counts)) add(counts, what);
-      }
-      return checked.difference === undefined;
-    }),
-    { seed, numRuns: cases, interruptAfterTimeLimit: timeMsMax, endOnFailure: false },
-  );
+  const property = fc.property(tapeArb, (tape) => {
+    const checked = checkCase(tape);
+    if (checked.difference !== undefined) hasFailed = true;
+    if (!hasFailed) {
+      done += 1;
+      if (checked.rowCount > 0) add(counts, "cases with rows");
+      for (const what of new Set(checked.plan.counts)) add(counts, what);
+    }
+    return checked.difference === undefined;
+  });
+  let details = fc.check(property, { seed, numRuns: cases, endOnFailure: true });
+  if (shrinks && details.counterexamplePath !== null) {
+    const path = details.counterexamplePath;
+    const limit = { interruptAfterTimeLimit: shrinkMsMax, markInterruptAsFailure: false };
+    const shrunk = fc.check(property, { seed, path, numRuns: cases, ...limit });
+    if (shrunk.counterexample !== null) details = shrunk;
+  }
   const tape = details.counterexample?.[0];
   const failure =
     tape === undefined || tape === null
@@ -53,6 +60,7 @@ export const operators: readonly string[] = [
   ...["interval join", "lookup join", "LEFT lookup join", "LAG", "LAST_VALUE", "dedupe"],
   ...["STATE TTL", "top-N of rows", "top-N of a window", "sub", "with", "view"],
   ...["within the bound", "beyond the bound", "several files of a source"],
+  ...["times on a grid", "small buffers"],
   ...["restart", "restart, parted", "one fragment", "several fragments"],
   ...["CSV in", "JSON in", "CSV out", "JSON out", "cases with rows"],
 ];
