@@ -34,7 +34,8 @@ export async function runController(
 ): Promise<void> {
   const stopping = stopRequested();
   const watched = Object.assign({}, ...allKinds.map((kind) => kind.watched));
-  const { context, parts: ground } = await openController(options, watched);
+  const channels = allKinds.flatMap((kind) => kind.channels ?? []);
+  const { context, parts: ground } = await openController(options, { watched, channels });
   const kinds = await partsOf(context, options, allKinds);
   const { logger, clock, role, version, node } = context;
   const api = await serveApi(context, options, kinds);

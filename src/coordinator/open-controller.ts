@@ -6,7 +6,12 @@ import { createEngineMetrics, startEngine } from "../data/duckdb/index.ts";
 import type { LakePlaces } from "../data/lake/index.ts";
 import { decideLakePlaces } from "../data/lake/index.ts";
 import type { ControllerContext, CoordinatorContext } from "../data/parts/index.ts";
-import { createGrpcDialer, createSessionMetrics, parseDiscovery } from "../ground/cluster/index.ts";
+import {
+  type ChannelOffer,
+  createGrpcDialer,
+  createSessionMetrics,
+  parseDiscovery,
+} from "../ground/cluster/index.ts";
 import { assert } from "../ground/kernel/errors.ts";
 import { parseControllerId } from "../ground/kernel/ids.ts";
 import { randomText } from "../ground/kernel/prng.ts";
@@ -42,9 +47,15 @@ export interface OpenedController {
   readonly parts: readonly Part[];
 }
 
+/** What kinds of work need of what is opened before their parts. */
+export interface KindsNeeds {
+  readonly watched: WatchedTables;
+  readonly channels: readonly ChannelOffer[];
+}
+
 export async function openController(
   options: ControllerOptions,
-  watched: WatchedTables,
+  { watched, channels }: KindsNeeds,
 ): Promise<OpenedController> {
   const { role, name } = options;
   const setup = setUpProcess(options, name, "controller");
@@ -61,7 +72,7 @@ export async function openController(
   const base = { ...ground, ...watching, ...address, role, limits, places };
   const store = await openOwnStore(base, options, watched);
   const engine = await openEngine(base);
-  const { node, fetcher } = await openNode(base, options, store);
+  const { node, fetcher } = await openNode(base, options, store, channels);
   const leadership = new Leadership({ node, store, health: base.health });
   const context = { ...base, engine, node, leadership };
   const parts = [
@@ -133,7 +144,12 @@ async function openEngine(base: Base): Promise<Engine> {
   });
 }
 
-async function openNode(base: Base, options: ControllerOptions, store: Store | undefined) {
+async function openNode(
+  base: Base,
+  options: ControllerOptions,
+  store: Store | undefined,
+  channels: readonly ChannelOffer[],
+) {
   const { role, name, ownDir, clusterToken: token, tls, clock, logger, prng, metrics } = base;
   const fetcher = await createHttpArtifactFetcher({
     token,
@@ -154,6 +170,7 @@ async function openNode(base: Base, options: ControllerOptions, store: Store | u
     prng,
     logger,
     fetcher,
+    channels: role === "coordinator" ? channels : [],
     health: base.health,
     dialer: createGrpcDialer({ token, clock, logger, ...tls }),
     queryObserver: {

@@ -138,6 +138,7 @@ function createNode(
       execute: (...work) => room.noting(executor.execute(...work)),
     }),
     dataUrl: () => dataUrl,
+    channels: kinds.flatMap(({ channels }) => channels ?? []),
     limits: { slots },
     observer: createWorkerQueryMetrics(metrics),
     registerBackoff: { minMs: 100, maxMs: 5_000 },

@@ -3,6 +3,7 @@
  * kind makes its part of it. A process without a store has no `CoordinatorContext`, and so fewer
  * parts.
  */
+import type { ChannelOffer } from "../../ground/cluster/index.ts";
 import type { InstallRoutes, ReadAttention } from "../../ground/http/index.ts";
 import type { DataCondition } from "../../ground/observe/index.ts";
 import type { DirectoryWatch, Limits, Part, ProcessContext } from "../../ground/process/index.ts";
@@ -67,6 +68,8 @@ export interface ControllerPart extends Part {
 export interface ControllerKind<Options> {
   /** Its tables whose changes are logged. */
   readonly watched?: WatchedTables;
+  /** Its conversations with workers, which only a coordinator offers. */
+  readonly channels?: readonly ChannelOffer[];
   readonly createPart: (
     context: CoordinatorContext,
     options: Options,

@@ -1,4 +1,5 @@
 /** What a worker has before any kind of work. */
+import type { WorkerChannel } from "../../ground/cluster/index.ts";
 import type { WorkerId } from "../../ground/kernel/ids.ts";
 import type { MemoryBudget, Part, ProcessContext, RoomWatch } from "../../ground/process/index.ts";
 import type { Store, WatchedTables } from "../../ground/store/index.ts";
@@ -31,6 +32,8 @@ export interface StoreOfWorker {
 export interface WorkerPart extends Part {
   /** The executors by kind of work. */
   readonly executors?: Readonly<Record<string, Executor>>;
+  /** Conversations of its own over the control sessions. */
+  readonly channels?: readonly WorkerChannel[];
   /** Facts about this worker for the cluster. */
   readonly facts?: Readonly<Record<string, string>>;
   start?(node: WorkerNode): void;

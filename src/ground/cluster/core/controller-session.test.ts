@@ -151,7 +151,7 @@ const cases: Readonly<Record<string, Case>> = {
     event: frame(welcome),
     want: {
       ...nothing,
-      greeting: "live: up send(heartbeat)",
+      greeting: "live: up facts send(heartbeat)",
       ...inLive(lost("protocol_violation")),
     },
   },
@@ -191,8 +191,8 @@ const cases: Readonly<Record<string, Case>> = {
     want: {
       ...nothing,
       greeting: failed("protocol_violation"),
-      unanswered: "live: answered",
-      missedTwo: "live: answered",
+      unanswered: "live: answered facts",
+      missedTwo: "live: answered facts",
     },
   },
   "answer with facts known already": {
@@ -378,7 +378,7 @@ test("[CL16] a delta is applied, and acknowledged by the next heartbeat", () => 
     { ...answer(5, 9), nowMs: 10_900, random: 0 },
     config,
   );
-  assert.deepEqual(effects, [{ kind: "answered", rttMs: 400 }]);
+  assert.deepEqual(effects, [{ kind: "answered", rttMs: 400 }, { kind: "facts" }]);
   assert.deepEqual(next.state === "live" && next.facts, { b: "2" });
   const [, sent] = stepSession(next, { kind: "tick", nowMs: 12_000, random: 0 }, config);
   assert.deepEqual(sent, [

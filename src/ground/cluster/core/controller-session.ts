@@ -99,6 +99,8 @@ export type SessionEffect =
   | { readonly kind: "closeLink"; readonly reason: string }
   | { readonly kind: "up"; readonly up: WorkerUp }
   | { readonly kind: "admission"; readonly admission: Admission }
+  /** The session's facts are others than before. */
+  | { readonly kind: "facts" }
   | { readonly kind: "channelFrame"; readonly channel: string; readonly payload: Uint8Array }
   | { readonly kind: "answered"; readonly rttMs: number }
   | { readonly kind: "missed" }
@@ -248,7 +250,8 @@ function greeted(
   };
   const { workerId, incarnation, channels } = frame;
   const [next, effects] = beat(live, event, config);
-  return [next, [{ kind: "up", up: { workerId, incarnation, admission, channels } }, ...effects]];
+  const up = { workerId, incarnation, admission, channels };
+  return [next, [{ kind: "up", up }, { kind: "facts" }, ...effects]];
 }
 
 function stepLive(
@@ -365,7 +368,10 @@ function answered(
   }
   const facts = applyFactsDelta(session.facts, delta);
   if (facts === undefined) return violation(session, event, config, "too many facts");
-  return [{ ...next, facts, factsVersion: delta.version }, [{ kind: "answered", rttMs }]];
+  return [
+    { ...next, facts, factsVersion: delta.version },
+    [{ kind: "answered", rttMs }, { kind: "facts" }],
+  ];
 }
 
 function refused(

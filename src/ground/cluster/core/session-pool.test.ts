@@ -18,6 +18,7 @@ import {
   spoken,
   spokenFrame,
 } from "./testing/recording-listener.ts";
+import type { WorkerListener } from "./worker-pool.ts";
 
 const one = workerId("worker-1");
 
@@ -422,6 +423,38 @@ test("[CL8] listeners hear things in order, whatever they call from inside a cal
     "down worker-1 the worker was dropped",
   ]);
   assert.deepEqual(late.take(), []);
+});
+
+test("[CL40] listeners are told all facts after workerUp and after each change", async () => {
+  const cluster = new ClusterFixture();
+  const { endpoint, address } = cluster.worker("worker-1");
+  const pool = cluster.pool();
+  endpoint.setFact("fragment/q/f", "REGISTERED");
+  const lines: string[] = [];
+  const listening = (name: string): WorkerListener => ({
+    workerUp: ({ workerId: id }) => lines.push(`${name}: up ${id}`),
+    workerFacts: (id, facts, version) =>
+      lines.push(`${name}: ${id} ${version} ${JSON.stringify(facts)}`),
+  });
+  pool.listen(listening("first"));
+  pool.setTargets([{ address, workerId: one }]);
+  await cluster.clock.advance(10);
+  assert.deepEqual(lines.splice(0), [
+    "first: up worker-1",
+    'first: worker-1 1 {"fragment/q/f":"REGISTERED"}',
+  ]);
+  endpoint.setFact("fragment/q/f", "RUNNING");
+  endpoint.setFact("cpu_ratio", "0.5");
+  assert.equal(endpoint.factsVersion, 3);
+  await cluster.clock.advance(2_000);
+  const both = '{"fragment/q/f":"RUNNING","cpu_ratio":"0.5"}';
+  assert.deepEqual(lines.splice(0), [`first: worker-1 3 ${both}`]);
+  endpoint.unsetFact("cpu_ratio");
+  pool.listen(listening("second"));
+  assert.deepEqual(lines.splice(0), ["second: up worker-1", `second: worker-1 3 ${both}`]);
+  await cluster.clock.advance(2_000);
+  const left = 'worker-1 4 {"fragment/q/f":"RUNNING"}';
+  assert.deepEqual(lines, [`first: ${left}`, `second: ${left}`]);
 });
 
 test("[CL9] a listener's error is not swallowed", async () => {

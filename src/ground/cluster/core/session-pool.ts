@@ -164,7 +164,10 @@ export class SessionPool implements WorkerPool {
   listen(listener: WorkerListener): () => void {
     const ups = Array.from(this.#live.values(), upOf).filter((up) => speaks(up, listener.channel));
     this.#listeners.set(listener, new Set(ups.map(({ workerId }) => workerId)));
-    for (const up of ups) listener.workerUp?.(up);
+    for (const up of ups) {
+      listener.workerUp?.(up);
+      if (this.#listeners.has(listener)) tellFacts(listener, this.#live.get(up.workerId));
+    }
     return () => this.#listeners.delete(listener);
   }
 
@@ -294,6 +297,9 @@ export class SessionPool implements WorkerPool {
       case "admission":
         this.#tell(entry, (to) => to.workerAdmission?.(seenIn(entry), effect.admission));
         this.#changed(entry);
+        break;
+      case "facts":
+        this.#tell(entry, (to) => tellFacts(to, entry));
         break;
     }
   }
@@ -435,6 +441,13 @@ function viewEntry(entry: Entry): SessionView {
 
 function workerIdOf(entry: Entry): WorkerId | undefined {
   return entry.expected ?? entry.seen;
+}
+
+/** As they are now, so that what waited in the queue tells nobody older ones. */
+function tellFacts(to: WorkerListener, entry: Entry | undefined): void {
+  if (entry?.session.state !== "live") return;
+  const { facts, factsVersion, welcome } = entry.session;
+  to.workerFacts?.(welcome.workerId, facts, factsVersion);
 }
 
 function seenIn(entry: Entry): WorkerId {

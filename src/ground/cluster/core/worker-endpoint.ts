@@ -145,6 +145,11 @@ export class WorkerEndpoint {
     this.#facts.set(key, value);
   }
 
+  /** Grows with every change of a fact. */
+  get factsVersion(): number {
+    return this.#facts.version;
+  }
+
   unsetFact(key: string): void {
     this.#facts.unset(key);
     this.#forgetAckedFacts();

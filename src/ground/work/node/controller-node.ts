@@ -4,6 +4,7 @@
  * view of the workers and writes nothing. A coordinator dials and writes as CN1 to CN5 say.
  */
 import {
+  type ChannelOffer,
   type ControllerRole,
   cancelDrain,
   type Dialer,
@@ -63,6 +64,8 @@ export interface ControllerNodeOptions {
   readonly prng: Prng;
   readonly logger: Logger;
   readonly dialer: Dialer;
+  /** What kinds of work speak over the sessions, beside the channel of work. */
+  readonly channels?: readonly ChannelOffer[];
   readonly fetcher: ArtifactFetcher;
   /** Required for a coordinator, and for a query-api without `discovery`. */
   readonly store?: Store;
@@ -128,7 +131,7 @@ export class ControllerNode {
       controllerId: options.controllerId,
       role: options.role,
       leaseEpoch: () => this.#leaseEpoch,
-      channels: [workChannel],
+      channels: [workChannel, ...(options.channels ?? [])],
       ...(options.timing === undefined ? {} : { timing: options.timing }),
       ...(options.sessionObserver === undefined ? {} : { observer: options.sessionObserver }),
     });

@@ -4,7 +4,7 @@
  * it its own. Rules: WN1 to WN5.
  */
 
-import { type SessionTiming, WorkerEndpoint } from "../../cluster/index.ts";
+import { type SessionTiming, type WorkerChannel, WorkerEndpoint } from "../../cluster/index.ts";
 import type { Backoff } from "../../kernel/backoff.ts";
 import { type Clock, waitAtMost } from "../../kernel/clock.ts";
 import type { Incarnation, WorkerId } from "../../kernel/ids.ts";
@@ -35,6 +35,8 @@ export interface WorkerNodeOptions {
   readonly softwareVersion: string;
   readonly capacity: number;
   readonly executor: Executor;
+  /** Of kinds of work, beside the channel of work. */
+  readonly channels?: readonly WorkerChannel[];
   readonly spool: ArtifactSpool;
   /** Where this worker serves artifacts, as `http://host:port`; read once it listens. */
   readonly dataUrl: () => string;
@@ -85,7 +87,7 @@ export class WorkerNode {
       capacity,
       dataUrl,
       softwareVersion,
-      channels: [workChannelOf(this.manager)],
+      channels: [workChannelOf(this.manager), ...(options.channels ?? [])],
       onSetDraining: (draining) => {
         this.#askedDrain = draining;
         this.#admit();
