@@ -10,14 +10,19 @@
  *   triggerCheckpoint      ───────────▶   begins it at the sources
  *   checkpointComplete     ───────────▶
  *                          ◀───────────   answer, to each of the first four
- *                          ◀───────────   checkpointed, for each fragment
+ *                          ◀───────────   checkpointed, by each fragment, ended ones too
  *                          ◀───────────   statistics, every second
  *
  * Commands are about all fragments of a query on one worker, since they are deployed together. They
- * are idempotent: one that asks for what is the case already is answered as done. A command of an
+ * are idempotent: one that asks for what is the case already is answered as done. A soft stop is
+ * answered when it has begun; that it is over is in the fragments' states. A command of an
  * older epoch than the worker knows of the query is refused with `stale_epoch`; `register` of a
  * newer one stops the older one first. Only the session of a coordinator may command; what a
  * session began stays when the session ends (SD2).
+ *
+ * Every fragment answers a checkpoint whenever it is triggered, with what it said before if it has
+ * said it. One that has ended answers with its last state, and with what its sinks had prepared
+ * until a checkpoint with it is complete. So a checkpoint after the end of all fragments has all.
  *
  * States of fragments are facts of the worker (`factKeyOf`), so the whole inventory is in each
  * welcome and changes come with heartbeats. An answer has the states that the command led to, with
@@ -36,14 +41,29 @@ export type StreamCommand = CommandTarget &
     | {
         readonly kind: "register";
         readonly command: number;
+        /** Without state: the worker reads what `restore` names. */
         readonly fragments: readonly FragmentSpec[];
+        /** These fragments in the checkpoint that the query goes on from. */
+        readonly restore: readonly ManifestFragment[] | undefined;
       }
     | { readonly kind: "start"; readonly command: number }
-    | { readonly kind: "stop"; readonly command: number; readonly mode: "hard" | "soft" }
+    | { readonly kind: "stop"; readonly command: number; readonly mode: StopMode }
     | { readonly kind: "unregister"; readonly command: number }
-    | { readonly kind: "triggerCheckpoint"; readonly checkpoint: number }
+    | {
+        readonly kind: "triggerCheckpoint";
+        readonly checkpoint: number;
+        /** The last complete checkpoint of this epoch; 0 before the first one. */
+        readonly completed: number;
+      }
     | { readonly kind: "checkpointComplete"; readonly checkpoint: number }
   );
+
+/**
+ * `hard`: at once, what is under way is dropped. `soft`: sources read no more, windows are closed,
+ * and everything reaches the sinks. `suspend`: so too, but windows stay open in the state that the
+ * fragments end with.
+ */
+export type StopMode = "hard" | "soft" | "suspend";
 
 /** What a worker says of one of its fragments. */
 export interface FragmentReport {
@@ -79,7 +99,12 @@ export type StreamReport =
       /** What its sinks prepared, by node. */
       readonly prepared: ReadonlyMap<number, string>;
     })
-  | { readonly kind: "statistics"; readonly queries: readonly RunStatistics[] };
+  | {
+      readonly kind: "statistics";
+      readonly queries: readonly RunStatistics[];
+      /** The exchange with other workers. */
+      readonly peers: readonly PeerStatistics[];
+    };
 
 /** Figures since the start of the run, of the fragments on this worker. Lossy, never stored. */
 export interface RunStatistics extends CommandTarget {
@@ -97,6 +122,16 @@ export interface FragmentStatistics {
   readonly stateBytes: number;
   /** Milliseconds of event time; absent before the first one. */
   readonly watermarkMs: number | undefined;
+}
+
+export interface PeerStatistics {
+  readonly address: string;
+  /** Absent before it was measured. */
+  readonly roundTripMs: number | undefined;
+  /** What the other side took in the last interval. */
+  readonly bytesPerSecond: number;
+  /** What was sent and not taken yet, or waits to be sent. */
+  readonly backlogBytes: number;
 }
 
 const factPrefix = "fragment/";

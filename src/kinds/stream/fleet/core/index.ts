@@ -1,8 +1,12 @@
 /** The fleet for other cores. */
 export type {
+  CommandTarget,
   FragmentError,
   FragmentReport,
+  FragmentStatistics,
+  PeerStatistics,
   RunStatistics,
+  StopMode,
   StreamCommand,
   StreamReport,
 } from "./commands.ts";

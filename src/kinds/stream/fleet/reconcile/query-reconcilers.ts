@@ -294,7 +294,7 @@ export class QueryReconcilers {
       const about = { query, epoch, command: number };
       const frame: StreamCommand =
         kind === "register"
-          ? { ...about, kind, fragments: specs.get(workerId) ?? [] }
+          ? { ...about, kind, fragments: specs.get(workerId) ?? [], restore: undefined }
           : kind === "stopSoft"
             ? { ...about, kind: "stop", mode: "soft" }
             : { ...about, kind };
