@@ -15,6 +15,7 @@ export type {
 } from "./core/index.ts";
 export {
   defaultSessionTiming,
+  protocolVersions,
   SessionPool,
   WorkerEndpoint,
 } from "./core/index.ts";
@@ -33,5 +34,6 @@ export {
   getWorker,
   listWorkers,
   registerWorker,
+  registerWorkerIn,
   requestDrain,
 } from "./store/workers.ts";

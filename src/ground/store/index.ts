@@ -2,6 +2,7 @@
  * The control store: transactions on SQLite or Postgres, the change log, the coordinator's lease.
  */
 
+export { awaitState } from "./await-state.ts";
 export { dropHold, isHeld, keepHold } from "./catalog/upkeep-holds.ts";
 export type {
   CatalogTx,

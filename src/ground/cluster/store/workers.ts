@@ -27,19 +27,25 @@ export async function registerWorker(
   lease: LeaseGrant,
   registration: WorkerRegistration,
 ): Promise<WorkerRow> {
+  return await store.catalogTransaction((tx) => registerWorkerIn(tx, registration), lease);
+}
+
+/** The same, as part of a transaction under the lease. */
+export async function registerWorkerIn(
+  tx: CatalogTx,
+  registration: WorkerRegistration,
+): Promise<WorkerRow> {
   refuseImpossible(registration);
-  return await store.catalogTransaction(async (tx) => {
-    const row = await selectWorker(tx, registration.workerId);
-    if (row === undefined) return await insertWorker(tx, registration);
-    if (row.state === "UNREACHABLE") return await reregisterWorker(tx, registration);
-    if (row.incarnation === registration.incarnation) return await moveWorker(tx, registration);
-    throw new OperatingError(
-      "worker_name_taken",
-      "backoff",
-      `a worker named ${registration.workerId} is already active at ${row.host_name}:${row.grpc_port}`,
-      { hint: "give this worker another name, or stop the other one" },
-    );
-  }, lease);
+  const row = await selectWorker(tx, registration.workerId);
+  if (row === undefined) return await insertWorker(tx, registration);
+  if (row.state === "UNREACHABLE") return await reregisterWorker(tx, registration);
+  if (row.incarnation === registration.incarnation) return await moveWorker(tx, registration);
+  throw new OperatingError(
+    "worker_name_taken",
+    "backoff",
+    `a worker named ${registration.workerId} is already active at ${row.host_name}:${row.grpc_port}`,
+    { hint: "give this worker another name, or stop the other one" },
+  );
 }
 
 /** Records an operator's wish; the worker follows it once it is reached. Throws `not_found`. */

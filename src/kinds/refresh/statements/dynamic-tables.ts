@@ -34,6 +34,7 @@ import {
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../../ground/kernel/errors.ts";
 import type { CatalogTx, Store, Tx } from "../../../ground/store/index.ts";
+import { awaitState } from "../../../ground/store/index.ts";
 import {
   type DynamicStatement,
   type DynamicTable,
@@ -60,7 +61,6 @@ import { readRefreshHistory } from "../store/refresh-history.ts";
 import { resumeTable, suspendTable } from "../store/suspension.ts";
 import { readSourceColumns, type SourceColumns } from "../store/table-rows.ts";
 import { historyAnswer, overviewAnswer } from "./answers.ts";
-import { awaitState } from "./await-state.ts";
 import { type CheckedDefinition, checkDefinition } from "./check-definition.ts";
 import { lookForContents } from "./look-for-contents.ts";
 import { lookForRefresh } from "./look-for-refresh.ts";

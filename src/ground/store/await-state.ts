@@ -1,7 +1,7 @@
 /** Waits for a state in the store: looks after every poke, and from time to time. */
-import { type Clock, sleep } from "../../../ground/kernel/clock.ts";
-import { OperatingError } from "../../../ground/kernel/errors.ts";
-import type { Store, Tx } from "../../../ground/store/index.ts";
+import { type Clock, sleep } from "../kernel/clock.ts";
+import { OperatingError } from "../kernel/errors.ts";
+import type { Store, Tx } from "./core/index.ts";
 
 const lookMs = 250;
 
