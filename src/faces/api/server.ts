@@ -196,7 +196,7 @@ async function buildApp(
     const problem = problemOf(thrown, request.id);
     if (problem.status >= 500) logProblem(ports, reply, problem, thrown);
     if (problem.code === "unauthenticated") reply.header("www-authenticate", "Bearer");
-    if (problem.code === "overloaded") reply.header("retry-after", "1");
+    if (problem.status === 429) reply.header("retry-after", "1");
     return answer(reply, problem);
   });
 

@@ -26,6 +26,7 @@ const landed: readonly [name: string, digest: string][] = [
     "b14940810b436aa4d74ebe6d1056e7519be33984b11dfb46ee553463de6eadc5",
   ],
   ["015-stream-catalog.sql", "b268ee2451e1f0568695973524a95876f9ee6bbb9f9b89baa87a5b7f9bbf38d8"],
+  ["016-stream-secrets.sql", "0abb40468a099f7c83386c4c6bbf0bc74b50f98a88b01165eb9ae339b6baa140"],
 ];
 
 test("[ST56] schema files that have landed are as they were", () => {

@@ -27,6 +27,7 @@ const codes = declareErrorCodes({
   ReferencedSourceExists: { status: 409 },
   ReferencedSinkExists: { status: 409 },
   WorkerBusy: { status: 409 },
+  TooManyRequests: { status: 429 },
 });
 
 declare module "../../../ground/kernel/error-codes.ts" {

@@ -108,6 +108,7 @@ const catalogCells = {
     reason: "text",
     at_ms: "number",
   },
+  stream_secrets: { owner_id: "text", place: "text", value: "text" },
   stream_requests: { request_id: "text", answer: "text", at_ms: "number" },
 } as const;
 

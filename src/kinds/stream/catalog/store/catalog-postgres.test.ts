@@ -1,5 +1,8 @@
 /** The contracts of the catalog on a real Postgres. */
 import { postgresFixture } from "../../../../ground/store/testing/fixtures.ts";
 import { testMovedRows } from "./move-rows.contract.ts";
+import { testRequests } from "./requests.contract.ts";
 
-testMovedRows(postgresFixture());
+const fixture = postgresFixture();
+testMovedRows(fixture);
+testRequests(fixture);

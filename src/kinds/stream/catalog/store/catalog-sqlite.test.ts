@@ -1,5 +1,8 @@
 /** The contracts of the catalog on a SQLite file. */
 import { sqliteFixture } from "../../../../ground/store/testing/fixtures.ts";
 import { testMovedRows } from "./move-rows.contract.ts";
+import { testRequests } from "./requests.contract.ts";
 
-testMovedRows(sqliteFixture());
+const fixture = sqliteFixture();
+testMovedRows(fixture);
+testRequests(fixture);

@@ -14,6 +14,33 @@ import type { FragmentRow, QueryRow } from "../core/tables.ts";
 /** The stream slots of a worker that said nothing of them. */
 export const streamSlotsDefault = 1_000;
 
+/** Inserts a query that is wanted to run and was not deployed yet. */
+export async function insertQuery(
+  tx: CatalogTx,
+  query: Pick<QueryRow, "query_id" | "name" | "name_key" | "guarantee">,
+): Promise<QueryRow> {
+  const nowMs = await tx.nowMs();
+  const row: QueryRow = {
+    ...query,
+    state: "PENDING",
+    previous_state: noState,
+    desired_state: "RUNNING",
+    stop_mode: null,
+    epoch: 1,
+    state_reason: "accepted; not deployed yet",
+    error_code: null,
+    error_number: null,
+    error_worker_id: null,
+    failures_in_a_row: 0,
+    superseded_by: null,
+    created_at_ms: nowMs,
+    state_changed_at_ms: nowMs,
+  };
+  await tx.insert("queries", row);
+  await record(tx, row, noState, "PENDING", nowMs);
+  return row;
+}
+
 /** What a change of state also sets. */
 type QueryPatch = Partial<Omit<QueryRow, "query_id" | "state" | "previous_state">>;
 
@@ -48,6 +75,7 @@ export async function removeQuery(tx: CatalogTx, row: QueryRow): Promise<void> {
     assert(hasEnded(state), "the fragments of a query that is removed have ended");
     await tx.remove("query_fragments", fragment_id);
   }
+  await tx.db.deleteFrom("stream_secrets").where("owner_id", "=", row.query_id).execute();
   await tx.remove("queries", row.query_id);
   await record(tx, row, row.state, null, await tx.nowMs());
 }

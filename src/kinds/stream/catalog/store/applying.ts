@@ -1,0 +1,55 @@
+/** What the changes of one request share while they are applied, in one transaction. */
+import { sql } from "kysely";
+import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
+import type { CatalogTx } from "../../../../ground/store/index.ts";
+
+/** What a worker said of itself when CREATE WORKER dialled it. */
+export interface DialledWorker {
+  readonly workerId: string;
+  readonly incarnation: string;
+  readonly dataPort: number;
+  readonly capacity: number;
+  readonly softwareVersion: string;
+}
+
+export interface Applying {
+  readonly tx: CatalogTx;
+  readonly nowMs: number;
+  /** The ids of the rows that each earlier change of the request made or found. */
+  readonly ids: readonly string[];
+  /** By `host:port`. */
+  readonly dialled: ReadonlyMap<string, DialledWorker>;
+}
+
+/** SC5 */
+export async function nextId({ db }: CatalogTx): Promise<string> {
+  const { last_id } = await db
+    .updateTable("stream_catalog")
+    .set({ last_id: sql`last_id + 1` })
+    .where("id", "=", 1)
+    .returning("last_id")
+    .executeTakeFirstOrThrow();
+  return String(last_id);
+}
+
+const newPrefix = "new:";
+
+/** The id of a row that a change refers to; `new:N` is what the N-th change of the request made. */
+export function idOf({ ids }: Applying, written: string): string {
+  if (!written.startsWith(newPrefix)) return written;
+  const id = ids[Number(written.slice(newPrefix.length))];
+  assert(id !== undefined && id !== "", "a change refers to rows of earlier changes");
+  return id;
+}
+
+/**
+ * Thrown where a plan does not fit what the transaction finds, which undoes the transaction: the
+ * plan is made anew (SC21).
+ */
+export class PlanOutdated extends Error {
+  override readonly name = "PlanOutdated";
+}
+
+export function alreadyExists(what: string, hint: string): OperatingError {
+  return new OperatingError("AlreadyExists", "never", `${what} exists already`, { hint });
+}

@@ -1,0 +1,138 @@
+/** Who refers to what a request would drop (SC6). Each refusal lists them, and says what to do. */
+import { type ErrorCode, OperatingError } from "../../../../ground/kernel/errors.ts";
+import type { Tx } from "../../../../ground/store/index.ts";
+
+const listedMax = 10;
+
+/** Throws when a physical source, another source, a view or a query refers to it. */
+export async function refuseUsedSource({ db }: Tx, id: string, label: string): Promise<void> {
+  const physical = await db
+    .selectFrom("physical_sources")
+    .select(["physical_source_id", "source_type"])
+    .where("source_id", "=", id)
+    .execute();
+  refuse("ReferencedPhysicalSourceExists", label, physical, (row) => ({
+    shown: `the physical source ${row.physical_source_id} (${row.source_type})`,
+    drop: `DROP PHYSICAL SOURCE ${row.physical_source_id}`,
+  }));
+  const users = await db
+    .selectFrom("logical_source_uses")
+    .innerJoin("logical_sources", "logical_sources.source_id", "logical_source_uses.source_id")
+    .select(["name", "kind"])
+    .where("used_source_id", "=", id)
+    .orderBy("name_key")
+    .execute();
+  refuse("ReferencedSourceExists", label, users, ({ name, kind }) => ({
+    shown: `the ${kind === "VIEW" ? "view" : "source"} ${name}`,
+    drop: `DROP ${kind === "VIEW" ? "VIEW" : "LOGICAL SOURCE"} ${name}`,
+  }));
+  const queries = await db
+    .selectFrom("query_logical_sources")
+    .innerJoin("queries", "queries.query_id", "query_logical_sources.query_id")
+    .select(["queries.query_id", "name", "state"])
+    .where("source_id", "=", id)
+    .execute();
+  refuseQueries(label, queries);
+}
+
+export async function refuseUsedPhysicalSource({ db }: Tx, id: string): Promise<void> {
+  const queries = await db
+    .selectFrom("query_physical_sources")
+    .innerJoin("queries", "queries.query_id", "query_physical_sources.query_id")
+    .select(["queries.query_id", "name", "state"])
+    .where("physical_source_id", "=", id)
+    .execute();
+  refuseQueries(`the physical source ${id}`, queries);
+}
+
+export async function refuseUsedSink({ db }: Tx, id: string, label: string): Promise<void> {
+  const queries = await db
+    .selectFrom("query_sinks")
+    .innerJoin("queries", "queries.query_id", "query_sinks.query_id")
+    .select(["queries.query_id", "name", "state"])
+    .where("sink_id", "=", id)
+    .execute();
+  refuseQueries(label, queries);
+}
+
+/** A worker that something names, or whose fragments are not confirmed gone (SC16). */
+export async function refuseUsedWorker({ db }: Tx, id: string, label: string): Promise<void> {
+  const sources = await db
+    .selectFrom("physical_sources")
+    .select(["physical_source_id", "source_type"])
+    .where("worker_id", "=", id)
+    .execute();
+  refuse("ReferencedSourceExists", label, sources, (row) => ({
+    shown: `the physical source ${row.physical_source_id} (${row.source_type})`,
+    drop: `DROP PHYSICAL SOURCE ${row.physical_source_id}`,
+  }));
+  const sinks = await db
+    .selectFrom("sinks")
+    .select("name")
+    .where("worker_id", "=", id)
+    .orderBy("name_key")
+    .execute();
+  refuse("ReferencedSinkExists", label, sinks, ({ name }) => ({
+    shown: `the sink ${name}`,
+    drop: `DROP SINK ${name}`,
+  }));
+  const queries = await db
+    .selectFrom("queries")
+    .select(["query_id", "name", "state", "desired_state"])
+    .where("query_id", "in", (expressions) =>
+      expressions.selectFrom("query_fragments").select("query_id").where("worker_id", "=", id),
+    )
+    .execute();
+  refuseQueries(
+    label,
+    queries.filter(({ desired_state }) => desired_state !== "STOPPED"),
+  );
+  const owed = await db
+    .selectFrom("queries")
+    .innerJoin("query_cleanups", "query_cleanups.query_id", "queries.query_id")
+    .select(["queries.query_id", "name", "state"])
+    .where("worker_id", "=", id)
+    .execute();
+  const [first] = [...queries, ...owed];
+  if (first === undefined) return;
+  throw new OperatingError(
+    "WorkerBusy",
+    "backoff",
+    `fragments of ${nameOf(first)}, which is ${first.state}, are not confirmed gone from ${label}`,
+    { hint: "Try again when the query is gone: WATCH SELECT name, state FROM queries." },
+  );
+}
+
+interface NamedQuery {
+  readonly query_id: string;
+  readonly name: string | null;
+  readonly state: string;
+}
+
+function refuseQueries(label: string, queries: readonly NamedQuery[]): void {
+  refuse("ReferencedQueryExists", label, queries, (query) => ({
+    shown: `${nameOf(query)}, which is ${query.state}`,
+    drop: `DROP QUERY ${query.name ?? query.query_id}`,
+  }));
+}
+
+function nameOf({ query_id, name }: Pick<NamedQuery, "query_id" | "name">): string {
+  return `the query ${name ?? query_id}`;
+}
+
+function refuse<Row>(
+  code: ErrorCode,
+  label: string,
+  rows: readonly Row[],
+  describe: (row: Row) => { readonly shown: string; readonly drop: string },
+): void {
+  const [first] = rows;
+  if (first === undefined) return;
+  const shown = rows.slice(0, listedMax).map((row) => describe(row).shown);
+  const more = rows.length - shown.length;
+  const list = [...shown, ...(more > 0 ? [`${more} more`] : [])].join("; ");
+  const others = rows.length === 1 ? "" : ", and the others";
+  throw new OperatingError(code, "never", `${label} is used by ${list}`, {
+    hint: `Drop what uses it first: ${describe(first).drop}${others}.`,
+  });
+}

@@ -1,0 +1,46 @@
+/** A query's plan and its secrets, in the store and out of it (SC9, SC11). */
+import { OperatingError } from "../../../../ground/kernel/errors.ts";
+import type { CatalogTx, Tx } from "../../../../ground/store/index.ts";
+import { revealSecretsOfPlan, type Secret, secretOwnersOf } from "../core/secrets.ts";
+import { type StoredPlan, storedPlanVersion } from "../core/stored-plan.ts";
+
+/**
+ * The plan of a query as a worker needs it, with the values of its secrets. Throws `schema_newer`
+ * for a plan of a newer format.
+ */
+export async function readStoredPlan({ db }: Tx, queryId: string): Promise<StoredPlan> {
+  const { plan_version, plan } = await db
+    .selectFrom("query_plans")
+    .select(["plan_version", "plan"])
+    .where("query_id", "=", queryId)
+    .executeTakeFirstOrThrow();
+  if (plan_version > storedPlanVersion) {
+    throw new OperatingError(
+      "schema_newer",
+      "never",
+      `the plan of the query ${queryId} has the format ${plan_version}, the newest known is ${storedPlanVersion}`,
+      { hint: "Run the version of Capstan that made it, or a newer one." },
+    );
+  }
+  const stored = JSON.parse(plan) as StoredPlan;
+  const owners = secretOwnersOf(stored.plan);
+  if (owners.length === 0) return stored;
+  const rows = await db
+    .selectFrom("stream_secrets")
+    .selectAll()
+    .where("owner_id", "in", owners)
+    .execute();
+  const values = new Map(rows.map((row) => [`${row.owner_id}/${row.place}`, row.value]));
+  const lookUp = (owner: string, place: string) => values.get(`${owner}/${place}`);
+  return { ...stored, plan: revealSecretsOfPlan(stored.plan, lookUp) };
+}
+
+export async function insertSecrets({ db }: CatalogTx, secrets: readonly Secret[]): Promise<void> {
+  if (secrets.length === 0) return;
+  const rows = secrets.map(({ ownerId, place, value }) => ({ owner_id: ownerId, place, value }));
+  await db.insertInto("stream_secrets").values(rows).execute();
+}
+
+export async function deleteSecrets({ db }: CatalogTx, ownerId: string): Promise<void> {
+  await db.deleteFrom("stream_secrets").where("owner_id", "=", ownerId).execute();
+}
