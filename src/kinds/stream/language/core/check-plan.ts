@@ -36,12 +36,12 @@ export function checkPlan(plan: Plan): void {
 
 function checkNode(plan: Plan, node: PlanNode, index: number): void {
   if (node.id !== index) throw invalid(`node ${index} says it is ${node.id}`);
-  const inputs = node.inputs.map(({ node: id, shiftMs }) => {
+  const inputs = node.inputs.map(({ node: id, shiftMs, isLate }) => {
     if (!Number.isInteger(id) || id < 0 || id >= index) {
       throw invalid(`an input of node ${index} is ${id}`);
     }
     if (!Number.isSafeInteger(shiftMs)) throw invalid(`a shift of node ${index} is ${shiftMs}`);
-    return (plan.nodes[id] as PlanNode).schema;
+    return isLate ? node.schema : (plan.nodes[id] as PlanNode).schema;
   });
   const problem = problemOf(node.op, inputs, node.schema);
   if (problem !== undefined) throw invalid(`node ${index} (${node.op.kind}): ${problem}`);

@@ -33,6 +33,8 @@ export interface PlanInput {
   readonly node: number;
   /** Watermarks of this input are taken less this. */
   readonly shiftMs: number;
+  /** Takes the rows that came too late for the node, with how late, and not those that it gives. */
+  readonly isLate?: true;
 }
 
 export type PlanOp =

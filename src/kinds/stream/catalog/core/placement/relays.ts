@@ -128,8 +128,8 @@ class Builder implements RelayedPlan {
     return free.every((count) => count >= 0);
   }
 
-  #moved({ node, shiftMs }: PlanInput): PlanInput {
-    return { node: this.#places.get(node) ?? 0, shiftMs };
+  #moved({ node, ...input }: PlanInput): PlanInput {
+    return { ...input, node: this.#places.get(node) ?? 0 };
   }
 
   #push(node: PlanNode, inputs: readonly PlanInput[], worker: number): number {

@@ -72,12 +72,19 @@ export class Fragment {
   constructor(parts: FragmentParts) {
     const { nodes, settings, edges, memory, createOperator } = parts;
     const schemas = new Map(nodes.map(({ id, schema }) => [id, schema]));
+    // In a plan with exchanges late rows leave by one of them.
+    const lateSinks = new Map(
+      nodes.flatMap(({ id, inputs }) =>
+        inputs.flatMap(({ node, isLate }) => (isLate ? [[node, id] as const] : [])),
+      ),
+    );
     for (const node of nodes) {
       const shifts = node.inputs.map(({ shiftMs }) => shiftMs);
       const isEntry = node.op.kind === "source" || isReceiver(node);
       const entries = isEntry ? new Array<number>(edges.inputCount(node)).fill(0) : shifts;
       const station = new Station(node, entries);
       const inputs = node.inputs.map((input) => {
+        if (input.isLate) return node.schema;
         const schema = schemas.get(input.node);
         assert(schema !== undefined, "a node's inputs are listed before it");
         return schema;
@@ -88,9 +95,11 @@ export class Fragment {
       else if (node.op.kind === "sink" || node.op.kind === "exchange") {
         station.operator = edges.createOutput(node, inputs[0] ?? node.schema);
       } else {
-        const late: LateRows = new LateCounter(station, settings, (side, batch) =>
-          this.#station(side).push(0, batch),
-        );
+        const sink = lateSinks.get(node.id) ?? settings.lateSink;
+        const late: LateRows = new LateCounter(station, settings, (batch) => {
+          assert(sink !== undefined, "the binder gives a query with late rows aside their sink");
+          this.#station(sink).push(0, batch);
+        });
         const table = parts.lookupTable?.(node.id);
         const context = {
           ...{ emit, late, memory: memory.accountOf(station) },
@@ -98,8 +107,8 @@ export class Fragment {
         };
         station.operator = createOperator(node, inputs, context);
       }
-      for (const [input, { node: from }] of node.inputs.entries()) {
-        this.#station(from).connect(station, input);
+      for (const [input, { node: from, isLate = false }] of node.inputs.entries()) {
+        this.#station(from).connect(station, input, isLate);
       }
     }
     this.#ordered = [...this.#stations.values()];

@@ -1,5 +1,4 @@
 /** What happens to late rows, by the policy of the query. */
-import { assert } from "../../../../../ground/kernel/errors.ts";
 import { DialectError, type QuerySettings } from "../../../language/core/index.ts";
 import type { Batch } from "../batch.ts";
 import type { LateRows } from "../operator.ts";
@@ -8,13 +7,9 @@ import type { Station } from "./station.ts";
 export class LateCounter implements LateRows {
   readonly #station: Station;
   readonly #settings: QuerySettings;
-  readonly #toSide: (sink: number, batch: Batch) => void;
+  readonly #toSide: (batch: Batch) => void;
 
-  constructor(
-    station: Station,
-    settings: QuerySettings,
-    toSide: (sink: number, batch: Batch) => void,
-  ) {
+  constructor(station: Station, settings: QuerySettings, toSide: (batch: Batch) => void) {
     this.#station = station;
     this.#settings = settings;
     this.#toSide = toSide;
@@ -22,7 +17,7 @@ export class LateCounter implements LateRows {
 
   add(batch: Batch, rows: Int32Array, lateMs: Float64Array): void {
     if (rows.length === 0) return;
-    const { late, lateSink } = this.#settings;
+    const { late } = this.#settings;
     if (late === "fail") {
       const worst = lateMs.reduce((most, each) => Math.max(most, each), 0);
       throw new DialectError(
@@ -34,12 +29,11 @@ export class LateCounter implements LateRows {
     }
     this.#station.lateRows += rows.length;
     if (late !== "side") return;
-    assert(lateSink !== undefined, "the binder gives a query with late rows aside their sink");
     const lateness = new BigUint64Array(batch.rowCount);
     for (const [index, row] of rows.entries()) {
       lateness[row] = BigInt(Math.ceil(lateMs[index] ?? 0));
     }
-    this.#toSide(lateSink, {
+    this.#toSide({
       rowCount: batch.rowCount,
       columns: [
         ...batch.columns,

@@ -17,6 +17,8 @@ interface InputState {
 interface Consumer {
   readonly station: Station;
   readonly input: number;
+  /** It gets late rows, which its fragment gives to it, and here only the time. */
+  readonly isLate: boolean;
 }
 
 export interface StationCounts {
@@ -82,8 +84,8 @@ export class Station implements MemoryHolder {
     return slowest;
   }
 
-  connect(consumer: Station, input: number): void {
-    this.#consumers.push({ station: consumer, input });
+  connect(consumer: Station, input: number, isLate: boolean): void {
+    this.#consumers.push({ station: consumer, input, isLate });
   }
 
   /** Consumers come later in a plan, so this is called for the last station first. */
@@ -96,7 +98,9 @@ export class Station implements MemoryHolder {
     const rows = selectedCount(batch);
     if (rows === 0) return;
     this.#rowsOut += rows;
-    for (const { station, input } of this.#consumers) station.push(input, batch);
+    for (const { station, input, isLate } of this.#consumers) {
+      if (!isLate) station.push(input, batch);
+    }
   }
 
   push(input: number, batch: Batch): void {

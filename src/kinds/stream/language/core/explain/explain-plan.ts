@@ -1,13 +1,13 @@
 /** A plan for people: `EXPLAIN` as data, which is its JSON form, and as text. */
 import { hashPlan } from "../check-plan.ts";
-import type { Plan, PlanNode, QuerySettings } from "../plan.ts";
+import type { Plan, PlanInput, PlanNode, QuerySettings } from "../plan.ts";
 import { describeOp } from "./describe-op.ts";
 
 export interface ExplainedNode {
   readonly id: number;
   readonly kind: string;
   readonly text: string;
-  readonly inputs: readonly { readonly node: number; readonly shiftMs: number }[];
+  readonly inputs: readonly PlanInput[];
   readonly columns: readonly string[];
   readonly state?: string;
   readonly warning?: string;
@@ -22,7 +22,9 @@ export interface Explanation {
 
 export function explainPlan(plan: Plan): Explanation {
   const nodes = plan.nodes.map((node): ExplainedNode => {
-    const schemas = node.inputs.map(({ node: id }) => (plan.nodes[id] as PlanNode).schema);
+    const schemas = node.inputs.map(({ node: id, isLate }) =>
+      isLate ? node.schema : (plan.nodes[id] as PlanNode).schema,
+    );
     const { text, state, warning } = describeOp(node.op, schemas);
     const columns = node.schema.map(
       ({ name, type }) => `${name} ${type.name}${type.nullable ? "" : " NOT NULL"}`,
@@ -54,10 +56,11 @@ export function formatTrees(
 ): string {
   const lines: string[] = [];
   const shown = new Set<number>();
-  const show = (id: number, shiftMs: number, at: number): void => {
+  const show = ({ node: id, shiftMs, isLate }: PlanInput, at: number): void => {
     const node = nodes.get(id) as ExplainedNode;
     const indent = "  ".repeat(Math.min(at, 40));
-    const shift = shiftMs === 0 ? "" : ` [time less ${shiftMs} ms]`;
+    const time = shiftMs === 0 ? "" : ` [time less ${shiftMs} ms]`;
+    const shift = isLate ? " [rows that come too late]" : time;
     if (shown.has(id)) {
       lines.push(`${indent}#${id}${shift} as above`);
       return;
@@ -65,8 +68,8 @@ export function formatTrees(
     shown.add(id);
     const state = node.state === undefined ? "" : ` | state: ${node.state}`;
     lines.push(`${indent}#${id} ${node.text}${shift}${state}`);
-    for (const input of node.inputs) show(input.node, input.shiftMs, at + 1);
+    for (const input of node.inputs) show(input, at + 1);
   };
-  for (const id of roots) show(id, 0, depth);
+  for (const id of roots) show({ node: id, shiftMs: 0 }, depth);
   return lines.join("\n");
 }

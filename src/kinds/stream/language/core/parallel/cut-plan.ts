@@ -4,7 +4,6 @@
  * without inputs. Rule: SY92.
  */
 import { deadLetterNode } from "../bind/dead-letters.ts";
-import { hasLateRows } from "../bind/late-sink.ts";
 import type { Plan, PlanNode } from "../plan.ts";
 
 export interface Stage {
@@ -14,14 +13,11 @@ export interface Stage {
   readonly receives: readonly number[];
   /** The exchanges that it sends to, by node. */
   readonly sends: readonly number[];
-  /**
-   * A stage whose exchanges all have keys may have several instances; one with sources, or with a
-   * sink for late rows, has one.
-   */
+  /** A stage whose exchanges all have keys may have several instances; any other has one. */
   readonly isParallel: boolean;
 }
 
-export function cutPlan({ nodes, settings: { lateSink } }: Plan): readonly Stage[] {
+export function cutPlan({ nodes }: Plan): readonly Stage[] {
   const groups = new Groups(nodes.length);
   for (const one of nodes) {
     const { id, op, inputs } = one;
@@ -29,7 +25,6 @@ export function cutPlan({ nodes, settings: { lateSink } }: Plan): readonly Stage
     for (const { node } of inputs) groups.join(id, node);
     const deadLetters = deadLetterNode(nodes, one);
     if (deadLetters !== undefined) groups.join(id, deadLetters);
-    if (lateSink !== undefined && hasLateRows(op)) groups.join(id, lateSink);
   }
   const byGroup = new Map<number, PlanNode[]>();
   const put = (group: number, node: PlanNode): void => {
@@ -61,9 +56,7 @@ function stageOf(id: number, nodes: readonly PlanNode[]): Stage {
     isParallel:
       receives.length > 0 &&
       receives.every(hasKeys) &&
-      nodes.every(
-        ({ op, inputs }) => op.kind !== "source" && (op.kind !== "sink" || inputs.length > 0),
-      ),
+      nodes.every(({ op }) => op.kind !== "source"),
   };
 }
 

@@ -6,6 +6,7 @@
  * Filters and projections move below unions first, so that each branch runs where its source is,
  * and an exchange takes the branches of a union as inputs of its own.
  */
+import { hasLateRows } from "../bind/late-sink.ts";
 import type { Schema } from "../data-type.ts";
 import { DialectError } from "../dialect-error.ts";
 import type { Plan, PlanInput, PlanNode, PlanOp } from "../plan.ts";
@@ -19,10 +20,11 @@ type Spread = readonly number[] | undefined;
 const parallelSinks: readonly string[] = ["VOID"];
 
 export function insertExchanges(plan: Plan): Plan {
-  // Late rows go to their sink whole, from where the windows are.
-  const builder = new Builder(plan.settings.late !== "side", plan.nodes.some(isPlaced));
-  for (const node of plan.nodes) builder.rebuild(node);
-  return { ...plan, nodes: builder.nodes, settings: builder.settings(plan.settings) };
+  const builder = new Builder(plan.nodes.some(isPlaced));
+  const { lateSink } = plan.settings;
+  for (const node of plan.nodes) if (node.id !== lateSink) builder.rebuild(node);
+  const late = lateSink === undefined ? undefined : builder.addLate(plan.nodes[lateSink]);
+  return { ...plan, nodes: builder.nodes, settings: { ...plan.settings, lateSink: late } };
 }
 
 /** Whether the node says which worker it runs on. */
@@ -36,20 +38,26 @@ class Builder {
   readonly #branches = new Map<number, readonly number[]>();
   readonly #spreads: Spread[] = [];
   readonly #exchanges = new Map<string, number>();
-  readonly #splits: boolean;
   readonly #isPlaced: boolean;
   #branchCount = 0;
 
-  constructor(splits: boolean, isPlaced: boolean) {
-    this.#splits = splits;
+  constructor(isPlaced: boolean) {
     this.#isPlaced = isPlaced;
   }
 
-  settings(settings: Plan["settings"]): Plan["settings"] {
-    const { lateSink } = settings;
-    return lateSink === undefined
-      ? settings
-      : { ...settings, lateSink: this.#branches.get(lateSink)?.[0] };
+  /**
+   * The sink for late rows, behind an exchange from wherever rows are found to be late (SY94).
+   * Returns the exchange.
+   */
+  addLate(sink: PlanNode | undefined): number | undefined {
+    if (sink === undefined) return undefined;
+    // Of an aggregation in two halves the first one finds them.
+    const halves = this.nodes.filter(({ op }) => op.kind === "partialAggregate");
+    const tellers = halves.length > 0 ? halves : this.nodes.filter(({ op }) => hasLateRows(op));
+    const inputs = tellers.map(({ id }) => ({ node: id, shiftMs: 0, isLate: true as const }));
+    const exchange = this.#add({ kind: "exchange", keys: [] }, inputs, sink.schema, []);
+    this.#add(sink.op, [{ node: exchange, shiftMs: 0 }], sink.schema, undefined);
+    return exchange;
   }
 
   rebuild(node: PlanNode): void {
@@ -118,7 +126,7 @@ class Builder {
   /** An aggregation in two halves, with the exchange between them (SY93). */
   #split({ op, inputs, schema }: PlanNode): number | undefined {
     const [input] = inputs;
-    if (!this.#splits || op.kind !== "windowAggregate" || input === undefined) return undefined;
+    if (op.kind !== "windowAggregate" || input === undefined) return undefined;
     const branches = this.#branches.get(input.node) ?? [];
     const [only] = branches;
     if (only === undefined) return undefined;

@@ -70,19 +70,6 @@ test("[SY90] a sink has an exchange of its own where sources or sinks are placed
   assert.deepEqual(exchangesOf(insertExchanges(planOf("SELECT * FROM s INTO nowhere;"))), []);
 });
 
-test("[SY92] a sink for late rows is where they are found, and runs once", () => {
-  const plan = insertExchanges(
-    planOf(`CREATE SINK late_rows TYPE File SET('late.csv' AS "SINK".FILE_PATH);
-      SELECT k, COUNT(*) AS n FROM s GROUP BY k WINDOW TUMBLING(ts, SIZE 1 SEC) INTO out
-      SET('side' AS "QUERY".LATE, 'late_rows' AS "QUERY".LATE_SINK);`),
-  );
-  const stage = cutPlan(plan).find(({ nodes }) =>
-    nodes.some(({ id }) => id === plan.settings.lateSink),
-  );
-  assert.ok(stage?.nodes.some(({ op }) => op.kind === "windowAggregate"));
-  assert.equal(stage?.isParallel, false);
-});
-
 test("[SY91] filters and projections run where their source is", () => {
   const plan = insertExchanges(planOf("SELECT k + 1 AS k1 FROM s WHERE v > 3 INTO out;"));
   const stages = cutPlan(plan);
@@ -102,8 +89,32 @@ test("[SY93] an aggregation is split in front of its exchange, where that is exa
   const split = kindsOf(`SELECT k, COUNT(*) AS n, SUM(j) AS t ${grouped};`);
   assert.equal(split.filter((kind) => kind === "partialAggregate").length, 2);
   assert.ok(!kindsOf(`SELECT k, AVG(v) AS n ${grouped};`).includes("partialAggregate"));
-  const side = `CREATE SINK late_rows TYPE Void; SELECT k, COUNT(*) AS n ${grouped} SET('side' AS "QUERY".LATE, 'late_rows' AS "QUERY".LATE_SINK);`;
-  assert.ok(!kindsOf(side).includes("partialAggregate"));
+});
+
+test("[SY94] late rows go to their sink through an exchange, from where they are found", () => {
+  const plan = (aggregate: string): Plan =>
+    insertExchanges(
+      planOf(`CREATE SINK late_rows TYPE Void;
+        SELECT k, ${aggregate} AS n FROM s GROUP BY k WINDOW TUMBLING(ts, SIZE 1 SEC)
+        INTO out SET('side' AS "QUERY".LATE, 'late_rows' AS "QUERY".LATE_SINK);`),
+    );
+  for (const [aggregate, teller] of [
+    ["COUNT(*)", "partialAggregate"],
+    ["MEDIAN(v)", "windowAggregate"],
+  ] as const) {
+    const { nodes, settings } = plan(aggregate);
+    const late = nodes[settings.lateSink ?? -1];
+    assert.equal(late?.op.kind, "exchange");
+    const tellers = nodes.filter(({ op }) => op.kind === teller).map(({ id }) => id);
+    assert.ok(tellers.length > 0);
+    assert.deepEqual(
+      late?.inputs,
+      tellers.map((node) => ({ node, shiftMs: 0, isLate: true })),
+    );
+    const [last] = cutPlan({ ...plan(aggregate) }).slice(-1);
+    assert.deepEqual(last?.receives, [settings.lateSink]);
+    assert.ok(last?.nodes.some(({ op }) => op.kind === "sink" && op.type === "Void"));
+  }
 });
 
 test("[SY92] the parts with keys may have instances, those with sources or sinks have one", () => {
