@@ -236,6 +236,37 @@ test("[SU48] a lookup join meets the newest version of its table", async () => {
   assert.match(printed, /1,Bergen/);
 });
 
+test("[SU48] a query goes on from its checkpoint when the table of its join has a column more", async () => {
+  await create("visits", columns);
+  await create("people", [
+    ["id", "BIGINT"],
+    ["city", "VARCHAR"],
+  ]);
+  await world.insert("people", "SELECT 1, 'Oslo' UNION ALL SELECT 2, 'Bergen'");
+  await world.insert("visits", rowsFrom(0, 3));
+  const text = `
+    CREATE LOGICAL SOURCE s(id INT64 NOT NULL);
+    CREATE PHYSICAL SOURCE FOR s TYPE Lake SET('visits' AS "SOURCE".TABLE);
+    SELECT s.id, people.city FROM s JOIN TABLE people ON s.id % 3 = people.id INTO Print();`;
+  const first = await run(text, { checkpoints: "visits" });
+  assert.equal(first.printed, "1,Oslo\n2,Bergen\n");
+  const moment = { kind: "current" } as const;
+  const [version] = await lake.catalog.resolve([{ schema: undefined, name: "people", moment }]);
+  assert.ok(version);
+  const column = { name: "street", type: "VARCHAR", nullable: true, defaultValue: undefined };
+  await lake.catalog.commit({
+    readSnapshot: version.snapshot,
+    token: "a street",
+    changes: [
+      { kind: "addColumn", tableId: version.table.tableId, column, initialDefault: undefined },
+    ],
+    ...{ author: "person", message: "" },
+  });
+  await world.insert("visits", rowsFrom(3, 6));
+  const again = await run(text, { checkpoints: "visits" });
+  assert.equal(again.printed, "4,Oslo\n5,Bergen\n");
+});
+
 test("[SU48] a table that is too large for the query is named", async () => {
   await create("large", [
     ["id", "INTEGER"],

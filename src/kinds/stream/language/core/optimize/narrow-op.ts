@@ -1,5 +1,6 @@
 /** An operator over inputs that have fewer columns than they had. */
 import { column, mapColumns } from "../bind/exprs.ts";
+import type { Field } from "../data-type.ts";
 import type { Expr } from "../expr.ts";
 import type { AggregateCall, JoinKey, PlanOp } from "../plan.ts";
 
@@ -15,14 +16,7 @@ export function narrowOp(
 ): PlanOp {
   const of = (index: number, place = 0): number => (available[place] ?? []).indexOf(index);
   const all = (indexes: readonly number[]): readonly number[] => indexes.map((index) => of(index));
-  /** Over the columns of the first input and then those of the second one. */
-  const move = (expr: Expr): Expr =>
-    mapColumns(expr, (index, { type }) => {
-      const width = widths[0] ?? 0;
-      if (index < width) return column(of(index), type);
-      const behind = available[1] === undefined ? index - width : of(index - width, 1);
-      return column((available[0] ?? []).length + behind, type);
-    });
+  const move = (expr: Expr): Expr => moveSides(expr, available, widths);
   switch (op.kind) {
     case "source": {
       const fields = op.ingestionTime ? kept.slice(0, -1) : kept;
@@ -61,12 +55,22 @@ export function narrowOp(
         ),
         residual: op.residual && move(op.residual),
       };
-    case "lookupJoin":
+    case "lookupJoin": {
+      const width = widths[0] ?? 0;
+      const table = kept.filter((index) => index >= width).map((index) => index - width);
+      // The table is no input, and its columns stand where those of a second one would.
+      const sides = [available[0] ?? [], table];
       return {
         ...op,
-        keys: op.keys.map((key): JoinKey => ({ ...key, left: of(key.left) })),
-        residual: op.residual && move(op.residual),
+        columns: table.map((index) => op.columns[index] as Field),
+        keys: op.keys.map(
+          ({ left, right, ...key }): JoinKey => ({
+            ...{ ...key, left: of(left), right: table.indexOf(right) },
+          }),
+        ),
+        residual: op.residual && moveSides(op.residual, sides, widths),
       };
+    }
     case "topN":
       return {
         ...op,
@@ -84,4 +88,17 @@ export function narrowOp(
     default:
       return op;
   }
+}
+
+/** Over the columns of the first input and then those of the second one. */
+function moveSides(
+  expr: Expr,
+  [first = [], second = []]: readonly (readonly number[])[],
+  [width = 0]: readonly number[],
+): Expr {
+  return mapColumns(expr, (index, { type }) =>
+    index < width
+      ? column(first.indexOf(index), type)
+      : column(first.length + second.indexOf(index - width), type),
+  );
 }

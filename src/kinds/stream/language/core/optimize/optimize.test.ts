@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bindPlan } from "../bind/plan-query.ts";
-import { checkPlan } from "../check-plan.ts";
+import { checkPlan, hashPlan } from "../check-plan.ts";
+import type { Field } from "../data-type.ts";
 import { defaultDialect } from "../dialect-settings.ts";
+import { LocalCatalog } from "../local-catalog.ts";
 import { parseStatements } from "../parse/parse-statements.ts";
 import type { Plan, SourceOp } from "../plan.ts";
-import { exampleCatalog, examplePlan, sinkOf } from "../testing.ts";
+import { planQuery } from "../plan-statement.ts";
+import { exampleCatalog, examplePlan, exampleStatements, sinkOf } from "../testing.ts";
 import { optimizePlan, rules } from "./optimize.ts";
 
 const window = "WINDOW TUMBLING(ts, SIZE 1 SEC)";
@@ -131,4 +134,40 @@ const shapes = [
 ] as const;
 for (const [name, text, want] of shapes) {
   test(`${name}: ${text}`, () => assert.equal(kindsOf(text), want));
+}
+
+/** A plan over a table with these columns besides `id` and `city`. */
+function overCustomers(text: string, more: readonly string[]): Plan {
+  const field = (name: string): Field => ({ name, type: { name: "VARSIZED", nullable: true } });
+  const id: Field = { name: "id", type: { name: "INT32", nullable: false } };
+  const [before = [], behind = []] = [more.slice(0, 1), more.slice(1)];
+  const schema = [...before.map(field), id, field("city"), ...behind.map(field)];
+  const catalog = new LocalCatalog(defaultDialect, [{ name: "customers", schema }]);
+  for (const statement of parseStatements(exampleStatements)) catalog.apply(statement);
+  const [statement] = parseStatements(`${text} INTO Void()`);
+  assert.ok(statement?.kind === "query");
+  return planQuery(statement.query, catalog, defaultDialect);
+}
+
+const lookups = [
+  ["SELECT price FROM bids JOIN TABLE customers ON auction = id", ["id"]],
+  ["SELECT price, city FROM bids LEFT JOIN TABLE customers ON auction = id", ["id", "city"]],
+  ["SELECT price FROM bids JOIN TABLE customers ON auction = id AND city <> name", ["id", "city"]],
+  [
+    `SELECT city, COUNT(*) AS n FROM bids JOIN TABLE customers ON auction = id GROUP BY city ${window}`,
+    ["id", "city"],
+  ],
+] as const;
+for (const [text, wanted] of lookups) {
+  test(`[SY48] a lookup join keeps the columns that are used, and the others do not count: ${text}`, () => {
+    const plan = overCustomers(text, ["first", "last"]);
+    checkPlan(plan);
+    const op = plan.nodes.map((node) => node.op).find(({ kind }) => kind === "lookupJoin");
+    assert.ok(op?.kind === "lookupJoin");
+    assert.deepEqual(
+      op.columns.map(({ name }) => name),
+      wanted,
+    );
+    assert.equal(hashPlan(plan), hashPlan(overCustomers(text, [])));
+  });
 }

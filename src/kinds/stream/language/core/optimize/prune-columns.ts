@@ -108,7 +108,7 @@ function readAndPassedOn(node: PlanNode, plan: Plan): readonly number[] {
       return readByJoin(op, widthOfInput(node, 0, plan));
     case "lookupJoin": {
       const width = widthOfInput(node, 0, plan);
-      const table = op.columns.map((_, index) => width + index);
+      const table = op.keys.map(({ right }) => width + right);
       return [...op.keys.map(({ left }) => left), ...columnsOfResidual(op.residual), ...table];
     }
     default:
