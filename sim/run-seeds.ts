@@ -93,14 +93,13 @@ export async function catchPlants(
   names: readonly string[],
   seedsMax: number,
   jobs: number,
-  likely: ReadonlyMap<string, number> = new Map(),
+  likely: ReadonlyMap<string, readonly number[]> = new Map(),
 ): Promise<ReadonlyMap<string, RunResult | undefined>> {
   const requests = names.map((plant): SeedRequest => {
     // A bug of tables shows only in worlds with tables.
     const seeds = seedsFrom(1, seedsMax, findPlant(plant)?.only);
-    const first = likely.get(plant);
     return {
-      seeds: first === undefined ? seeds : [first, ...seeds],
+      seeds: [...(likely.get(plant) ?? []), ...seeds],
       suite: undefined,
       plant,
       checkDeterminism: false,

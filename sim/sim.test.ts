@@ -36,31 +36,31 @@ const slow = { timeout: 1_200_000 };
 
 /**
  * Where planted bugs show that do not show at once. One that no longer shows there is looked for,
- * which takes longer.
+ * which takes longer (a minute of CPU time in worlds with tables): a rare one has a second seed.
  */
-const likely = new Map([
-  ["orphan-kept", 3],
-  ["lease-not-fenced", 125],
-  ["lease-overstayed", 5],
-  ["lease-outlived", 10],
-  ["stale-lease-welcomed", 5],
-  ["silence-tolerated", 6],
-  ["never-reregisters", 44],
-  ["poison-forgiven", 4],
-  ["corrupt-leaf-accepted", 3],
-  ["publish-not-guarded", 110],
-  ["request-forgotten", 30],
-  ["snapshots-mixed", 20],
-  ["never-cured", 800],
-  ["write-swept", 210],
-  ["pins-ignored", 30],
-  ["share-lost", 75],
-  ["dead-not-counted", 35],
-  ["snapshot-not-stored", 35],
-  ["worker-never-ends", 95],
-  ["failed-sync-repeated", 4],
-  ["failure-not-sticky", 9],
-  ["parents-not-synced", 4],
+const likely = new Map<string, readonly number[]>([
+  ["orphan-kept", [3]],
+  ["lease-not-fenced", [125]],
+  ["lease-overstayed", [5]],
+  ["lease-outlived", [10]],
+  ["stale-lease-welcomed", [5]],
+  ["silence-tolerated", [6]],
+  ["never-reregisters", [44]],
+  ["poison-forgiven", [4]],
+  ["corrupt-leaf-accepted", [3]],
+  ["publish-not-guarded", [110]],
+  ["request-forgotten", [30]],
+  ["snapshots-mixed", [20]],
+  ["never-cured", [800]],
+  ["write-swept", [280, 390]],
+  ["pins-ignored", [30]],
+  ["share-lost", [75]],
+  ["dead-not-counted", [35]],
+  ["snapshot-not-stored", [35]],
+  ["worker-never-ends", [95]],
+  ["failed-sync-repeated", [4]],
+  ["failure-not-sticky", [9]],
+  ["parents-not-synced", [4]],
 ]);
 
 /** What has to have happened somewhere in these seeds, besides every kind of fault. */
@@ -202,7 +202,7 @@ test("each planted bug is caught, by the invariant that it breaks", slow, async 
       assert(result?.violation !== undefined, `not caught in ${plantSeedsMax} seeds`);
       const { invariant, detail } = result.violation;
       t.diagnostic(`${invariant}, seed ${result.seed}: ${detail}`);
-      const wanted = likely.get(name) ?? result.seed;
+      const wanted = likely.get(name)?.[0] ?? result.seed;
       if (wanted !== result.seed) t.diagnostic(`no longer in seed ${wanted}: change \`likely\``);
       assert(violates.includes(invariant), `caught by ${invariant}: ${detail}`);
     });
