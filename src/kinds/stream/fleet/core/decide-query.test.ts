@@ -189,6 +189,15 @@ const cases: readonly [name: string, given: QueryView, want: readonly string[]][
     ["redeploy -w2"],
   ],
   [
+    "[SD16] what was placed a moment ago is not lost yet",
+    view(
+      running,
+      [fragmentRow("f0@w1", "PENDING", { state_changed_at_ms: 25_000 })],
+      [away("w1", 100_000)],
+    ),
+    ["DEPLOYING"],
+  ],
+  [
     "[SD16] what is pinned waits for its worker",
     view(
       running,
@@ -300,7 +309,7 @@ const cases: readonly [name: string, given: QueryView, want: readonly string[]][
         { ...up("w1", report("f0", "RUNNING")), isDraining: true },
         up("w2", report("f1", "RUNNING")),
       ],
-      { inStateMs: 60_000 },
+      { nowMs: 60_001 },
     ),
     ["unregister w1 1", "unregister w2 1"],
   ],

@@ -199,12 +199,20 @@ function lossOf(
       state === "unknown" &&
       row.is_pinned === 0 &&
       !hasEnded(row.state) &&
-      (worker?.unreachableMs ?? 0) >= replaceAfterMs,
+      missedMs(view, row, worker) >= replaceAfterMs,
   );
   if (movable.length === 0) return undefined;
   const lostWorkers = [...new Set(movable.map(({ row }) => row.worker_id))];
   const reason = `${lostWorkers.join(", ")} cannot be reached: its fragments move`;
   return { kind: "redeploy", reason, lostWorkers, isFailure: false };
+}
+
+/**
+ * How long a fragment has been where nobody can be asked of it. One that was placed there a moment
+ * ago is not lost yet, whatever is known of its worker: it would be placed again and again.
+ */
+function missedMs({ nowMs }: QueryView, row: FragmentRow, worker: WorkerView | undefined): number {
+  return Math.min(worker?.unreachableMs ?? 0, nowMs - row.state_changed_at_ms);
 }
 
 /** Somebody cannot be asked. What was running is being recovered, not running. */
@@ -219,7 +227,7 @@ function decideHidden(
     return changed(...news, toState("DEPLOYING", reason));
   }
   if (news.length > 0) return changed(...news);
-  const leftMs = replaceAfterMs - (worker?.unreachableMs ?? 0);
+  const leftMs = replaceAfterMs - missedMs(view, row, worker);
   const waitMs = row.is_pinned === 1 && leftMs <= 0 ? undefined : Math.max(leftMs, lookMsMin);
   const known =
     view.query.state === "DEPLOYING"
@@ -314,14 +322,19 @@ function decideStopping(
     return [{ workerId: row.worker_id, kind: "stopSoft", epoch: view.query.epoch }];
   });
   const unique = new Map(commands.map((command) => [command.workerId, command]));
-  const waitMs = Math.max(limits.softStopMs - view.inStateMs, lookMsMin);
+  const waitMs = Math.max(limits.softStopMs - inStateMs(view), lookMsMin);
   return { changes: [], commands: [...unique.values()], waitMs };
 }
 
 /** A query that was running, and has time left, lets everything reach its sinks (SD22). */
-function isStoppedSoftly({ query, inStateMs }: QueryView, { softStopMs }: FleetLimits): boolean {
+function isStoppedSoftly(view: QueryView, { softStopMs }: FleetLimits): boolean {
+  const { query } = view;
   const isWanted = query.stop_mode === "SOFT" || query.desired_state === "PAUSED";
-  return isWanted && query.previous_state === "RUNNING" && inStateMs < softStopMs;
+  return isWanted && query.previous_state === "RUNNING" && inStateMs(view) < softStopMs;
+}
+
+function inStateMs({ query, nowMs }: QueryView): number {
+  return nowMs - query.state_changed_at_ms;
 }
 
 /** Failing: what cannot be confirmed is owed, and the query is FAILED (SD12, SD17). */

@@ -12,8 +12,8 @@ export interface QueryView {
   readonly sourceFragments: ReadonlySet<string>;
   /** How long the deployment has been under way while all its workers could be reached. */
   readonly reachableMs: number;
-  /** How long the query has been in its state, by the store's clock. */
-  readonly inStateMs: number;
+  /** By the store's clock, as the times of the rows are. */
+  readonly nowMs: number;
   /**
    * Whether this leader has led for the detection bound: a worker without a session is lost, and
    * not only unheard (SD18).

@@ -1,8 +1,9 @@
 /**
  * Writes what many reconcilers decide in few transactions (SD20): catalog transactions are serial
- * and synced to disk, so whatever is asked for while one is under way goes into the next one. A
- * body that fails dooms its transaction, so then each of the others has one of its own.
+ * and synced to disk, so whatever is asked for within a tick goes into one. A body that fails dooms
+ * its transaction, so then each of the others has one of its own.
  */
+import { type Clock, sleep } from "../../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { CatalogTx, LeaseGrant, Store } from "../../../../ground/store/index.ts";
 
@@ -14,16 +15,20 @@ interface Waiting {
 
 /** So that a transaction stays short. */
 const bodiesMax = 200;
+/** SQLite commits on this thread, so nobody could ask for more while a transaction is under way. */
+const tickMs = 5;
 
 export class CatalogWriter {
   readonly #store: Store;
   readonly #lease: () => LeaseGrant | undefined;
+  readonly #clock: Clock;
   #waiting: Waiting[] = [];
   #isWriting = false;
 
-  constructor(store: Store, lease: () => LeaseGrant | undefined) {
+  constructor(store: Store, lease: () => LeaseGrant | undefined, clock: Clock) {
     this.#store = store;
     this.#lease = lease;
+    this.#clock = clock;
   }
 
   /** The body may run several times; its last result counts. */
@@ -42,6 +47,7 @@ export class CatalogWriter {
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
     while (this.#waiting.length > 0) {
+      await sleep(this.#clock, tickMs);
       const batch = this.#waiting.splice(0, bodiesMax);
       if (batch.length === 1 || !(await this.#together(batch))) await this.#apart(batch);
     }

@@ -86,7 +86,7 @@ export class QueryReconcilers {
     const { store, lease, clock, prng, logger, limits } = options;
     this.#options = options;
     this.#limits = { ...fleetLimits, ...limits };
-    this.#writer = new CatalogWriter(store, lease);
+    this.#writer = new CatalogWriter(store, lease, clock);
     this.#changed = new ChangedQueries(store);
     this.#reachable = new ReachableTimes(store, clock);
     this.#queue = new KeyedQueue<string>({
@@ -241,7 +241,7 @@ export class QueryReconcilers {
       reachableMs: isDeploying
         ? await this.#reachable.count(query.query_id, query.epoch, isReachable)
         : 0,
-      inStateMs: rows.nowMs - query.state_changed_at_ms,
+      nowMs: rows.nowMs,
       isJudged: this.#leader !== undefined && clock.nowMs() - this.#leader.sinceMs >= detectionMs,
     };
   }

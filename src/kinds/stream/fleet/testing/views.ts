@@ -101,7 +101,7 @@ export function view(
     workers: new Map(workers.map((worker) => [worker.workerId, worker])),
     sourceFragments: new Set(["f0"]),
     reachableMs: 0,
-    inStateMs: 0,
+    nowMs: 30_001,
     isJudged: true,
     ...changes,
   };

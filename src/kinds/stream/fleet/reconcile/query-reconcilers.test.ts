@@ -1,0 +1,259 @@
+/** Reconcilers over a real catalog and workers of the model, in virtual time. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { hasEnded } from "../../catalog/core/index.ts";
+import { FleetWorld } from "../testing/fleet-world.ts";
+import { failure } from "../testing/views.ts";
+
+async function world(...workers: readonly string[]): Promise<FleetWorld> {
+  const made = new FleetWorld(workers);
+  await made.open();
+  await made.lead();
+  await made.clock.advance(5_000);
+  return made;
+}
+
+test("[SD10, SD11] a query is deployed on two workers within a moment", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(200);
+  assert.equal((await fleet.query("q1"))?.state, "RUNNING");
+  assert.deepEqual(await fleet.history("q1"), ["DEPLOYING", "RUNNING"]);
+  assert.deepEqual(fleet.workers.get("w2")?.running(), ["q1/f1 1"]);
+});
+
+test("[SD14] a drop frees the name when all is confirmed gone, and the slots", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  fleet.workers.get("w2")?.disconnect();
+  await fleet.drop("q1", "HARD");
+  await fleet.clock.advance(100_000);
+  assert.equal((await fleet.query("q1"))?.state, "STOPPING");
+  assert.deepEqual(await fleet.slotsUsed(), { w1: 0, w2: 1 });
+  fleet.reconnect("w2");
+  await fleet.clock.advance(2_000);
+  assert.equal(await fleet.query("q1"), undefined);
+  assert.deepEqual(await fleet.slotsUsed(), { w1: 0, w2: 0 });
+  assert.deepEqual(fleet.workers.get("w2")?.reported(), []);
+  assert.deepEqual((await fleet.history("q1")).slice(-3), ["STOPPING", "STOPPED", "gone"]);
+});
+
+test("[SD22] a soft stop is told once, to the worker with the source", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  await fleet.drop("q1", "SOFT");
+  await fleet.clock.advance(30_000);
+  const stops = [...fleet.workers.values()].map(
+    ({ obeyed }) => obeyed.filter((each) => each.startsWith("stop")).length,
+  );
+  assert.deepEqual(stops, [1, 0]);
+  fleet.workers.get("w2")?.end("q1", "TERMINATED");
+  await fleet.clock.advance(3_000);
+  assert.equal(await fleet.query("q1"), undefined);
+});
+
+test("[SD12] a terminal refusal leaves FAILED with worker and reason, and nothing behind", async () => {
+  const fleet = await world("w1", "w2");
+  fleet.workers.get("w2")?.refuseNext(failure({ retry: "never", message: "the port is taken" }));
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(5_000);
+  const row = await fleet.query("q1");
+  assert.equal(row?.state, "FAILED");
+  assert.match(row?.state_reason ?? "", /f1 failed on w2: the port is taken/);
+  assert.equal(row?.error_worker_id, "w2");
+  assert.deepEqual(fleet.workers.get("w1")?.reported(), []);
+  assert.deepEqual(await fleet.slotsUsed(), { w1: 0, w2: 0 });
+  await fleet.drop("q1", "HARD");
+  await fleet.clock.advance(1_000);
+  assert.equal(await fleet.query("q1"), undefined);
+});
+
+test("[SD12] transient refusals are tried again until it runs", async () => {
+  const fleet = await world("w1");
+  for (let nth = 0; nth < 5; nth += 1) fleet.workers.get("w1")?.refuseNext(failure());
+  await fleet.create("q1", ["f0@w1"]);
+  await fleet.clock.advance(30_000);
+  assert.equal((await fleet.query("q1"))?.state, "RUNNING");
+});
+
+test("[SD13] a deployment that cannot be done fails after ten reachable minutes", async () => {
+  const fleet = await world("w1", "w2");
+  fleet.workers.get("w2")?.disconnect();
+  await fleet.create("q1", ["f0@w1", "f1@w2!"]);
+  await fleet.clock.advance(3_600_000);
+  assert.equal((await fleet.query("q1"))?.state, "DEPLOYING", "an hour without w2");
+  for (let nth = 0; nth < 1_000; nth += 1) fleet.workers.get("w2")?.refuseNext(failure());
+  fleet.reconnect("w2");
+  await fleet.clock.advance(300_000);
+  assert.equal((await fleet.query("q1"))?.state, "DEPLOYING", "five minutes with it");
+  await fleet.lead();
+  await fleet.clock.advance(400_000);
+  assert.equal((await fleet.query("q1"))?.state, "FAILED", "another coordinator went on counting");
+});
+
+test("[SD16, SD17] a fragment moves when its worker stays away, and is stopped when that returns", async () => {
+  const fleet = await world("w1", "w2", "w3");
+  await fleet.create("q1", ["f0@w1!", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  fleet.workers.get("w2")?.disconnect();
+  await fleet.clock.advance(5_000);
+  assert.equal((await fleet.query("q1"))?.state, "DEPLOYING");
+  await fleet.clock.advance(10_000);
+  const row = await fleet.query("q1");
+  assert.deepEqual([row?.state, row?.epoch], ["RUNNING", 2]);
+  assert.deepEqual(fleet.workers.get("w2")?.running(), ["q1/f1 1"], "the old one runs on");
+  fleet.reconnect("w2");
+  await fleet.clock.advance(3_000);
+  assert.deepEqual(fleet.workers.get("w2")?.reported(), []);
+  assert.deepEqual(await fleet.slotsUsed(), { w1: 2, w2: 0 });
+});
+
+test("[SD18] a new coordinator touches nothing that runs", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  const before = [...fleet.workers.values()].map(({ obeyed }) => obeyed.length);
+  await fleet.lead();
+  await fleet.clock.advance(60_000);
+  assert.deepEqual(
+    [...fleet.workers.values()].map(({ obeyed }) => obeyed.length),
+    before,
+  );
+  assert.deepEqual(await fleet.history("q1"), ["DEPLOYING", "RUNNING"]);
+});
+
+test("[SD19] a fragment that fails again and again ends in FAILED", async () => {
+  const fleet = await world("w1");
+  await fleet.create("q1", ["f0@w1"]);
+  for (let nth = 0; nth < 3; nth += 1) {
+    await fleet.clock.advance(5_000);
+    fleet.workers.get("w1")?.end("q1", "FAILED", failure());
+  }
+  await fleet.clock.advance(5_000);
+  const row = await fleet.query("q1");
+  assert.deepEqual([row?.state, row?.epoch], ["FAILED", 3]);
+});
+
+test("[SD20] a hundred queries are deployed in few transactions", async () => {
+  const fleet = await world("w1", "w2");
+  let pokes = 0;
+  for (let nth = 0; nth < 100; nth += 1) await fleet.create(`q${nth}`, ["f0@w1", "f1@w2"]);
+  fleet.store.onPoke(() => {
+    pokes += 1;
+  });
+  await fleet.clock.advance(5_000);
+  const queries = await fleet.queries();
+  assert.ok(queries.every(({ state }) => state === "RUNNING"));
+  assert.ok(pokes < 100, `${pokes} transactions for 300 changes of queries and 600 of fragments`);
+});
+
+test("[SD21] a query whose sources end is TERMINATED, and its workers forget it", async () => {
+  const fleet = await world("w1");
+  await fleet.create("q1", ["f0@w1"]);
+  await fleet.clock.advance(1_000);
+  fleet.workers.get("w1")?.end("q1", "TERMINATED");
+  await fleet.clock.advance(3_000);
+  assert.equal((await fleet.query("q1"))?.state, "TERMINATED");
+  assert.deepEqual(fleet.workers.get("w1")?.reported(), []);
+  assert.deepEqual(await fleet.slotsUsed(), { w1: 0 });
+});
+
+test("[SD11] a query is paused, gives its slots back, and is resumed", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  await fleet.want("q1", "PAUSED");
+  await fleet.clock.advance(70_000);
+  assert.equal((await fleet.query("q1"))?.state, "PAUSED");
+  assert.deepEqual(await fleet.slotsUsed(), { w1: 0, w2: 0 });
+  await fleet.want("q1", "RUNNING");
+  await fleet.clock.advance(1_000);
+  const row = await fleet.query("q1");
+  assert.deepEqual([row?.state, row?.epoch], ["RUNNING", 2]);
+});
+
+const names = ["w1", "w2", "w3"];
+const step = fc.record({
+  pauseMs: fc.nat({ max: 20_000 }),
+  what: fc.constantFrom(
+    "create",
+    "dropSoft",
+    "dropHard",
+    "pause",
+    "resume",
+    "disconnect",
+    "restart",
+    "reconnect",
+    "fail",
+    "refuse",
+    "lead",
+  ),
+  worker: fc.constantFrom(...names),
+  query: fc.constantFrom("q1", "q2"),
+});
+
+test("[SD10, SD14, SD15, SD16, SD17] whatever happens, in the end the workers have what is wanted", async () => {
+  const property = fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+    const fleet = await world(...names);
+    for (const { pauseMs, what, worker, query } of steps) {
+      const there = fleet.workers.get(worker);
+      const isWanted = (await fleet.query(query))?.desired_state !== "STOPPED";
+      if (what === "create" && (await fleet.query(query)) === undefined) {
+        await fleet.create(query, ["f0@w1!", "f1@w2", "f2@w3", "f3@w2"]);
+      } else if (what === "dropSoft" || what === "dropHard") {
+        if (isWanted) await fleet.drop(query, what === "dropSoft" ? "SOFT" : "HARD");
+      } else if (what === "pause" && isWanted) await fleet.want(query, "PAUSED");
+      else if (what === "resume" && isWanted) await fleet.want(query, "RUNNING");
+      else if (what === "disconnect") there?.disconnect();
+      else if (what === "restart") there?.restart();
+      else if (what === "reconnect") fleet.reconnect(worker);
+      else if (what === "fail") there?.end(query, "FAILED", failure());
+      else if (what === "refuse") there?.refuseNext(failure());
+      else if (what === "lead") await fleet.lead();
+      await fleet.clock.advance(pauseMs);
+      await checkSlots(fleet);
+    }
+    for (const name of names) fleet.reconnect(name);
+    await fleet.clock.advance(300_000);
+    await checkSettled(fleet);
+    for (const { query_id, epoch } of await fleet.queries()) {
+      assert.ok(epoch < 100, `${query_id} was deployed ${epoch} times`);
+    }
+  });
+  await fc.assert(property, { numRuns: 60 });
+});
+
+async function checkSlots(fleet: FleetWorld): Promise<void> {
+  const held: Record<string, number> = {};
+  for (const { worker_id, holds_slot } of await fleet.fragments()) {
+    held[worker_id] = (held[worker_id] ?? 0) + holds_slot;
+  }
+  for (const [worker, used] of Object.entries(await fleet.slotsUsed())) {
+    assert.equal(used, held[worker] ?? 0, `slots of ${worker}`);
+  }
+}
+
+async function checkSettled(fleet: FleetWorld): Promise<void> {
+  await checkSlots(fleet);
+  const queries = await fleet.queries();
+  for (const { query_id, state, desired_state } of queries) {
+    assert.notEqual(desired_state, "STOPPED", `${query_id} is gone, not ${state}`);
+    const wanted = desired_state === "PAUSED" ? "PAUSED" : "RUNNING";
+    assert.ok(state === wanted || state === "FAILED", `${query_id} is ${state}, not ${wanted}`);
+  }
+  const wanted = (await fleet.fragments()).flatMap(
+    ({ query_id, fragment, worker_id, epoch, state }) =>
+      hasEnded(state) ? [] : `${worker_id}: ${query_id}/${fragment} ${epoch}`,
+  );
+  const found = [...fleet.workers.values()].flatMap((worker) =>
+    worker.running().map((each) => `${worker.id}: ${each}`),
+  );
+  assert.deepEqual(found.toSorted(), wanted.toSorted());
+  const owed = await fleet.store.read(({ db }) =>
+    db.selectFrom("query_cleanups").selectAll().execute(),
+  );
+  assert.deepEqual(owed, []);
+}

@@ -1,0 +1,168 @@
+/** A catalog, workers of the model, and a coordinator that reconciles them, in virtual time. */
+import { OperatingError } from "../../../../ground/kernel/errors.ts";
+import { silentLogger } from "../../../../ground/kernel/logger.ts";
+import { createPrng } from "../../../../ground/kernel/prng.ts";
+import { VirtualClock } from "../../../../ground/kernel/testing/virtual-clock.ts";
+import {
+  createSharedSqlite,
+  LeaseKeeper,
+  openSimStore,
+  type Store,
+} from "../../../../ground/store/index.ts";
+import { workerRow } from "../../../../ground/store/testing/worker-row.ts";
+import type { FragmentRow, QueryRow, StopMode } from "../../catalog/core/index.ts";
+import { insertFragment, watchedStreamTables } from "../../catalog/index.ts";
+import type { FragmentSpec } from "../../run/core/index.ts";
+import { QueryReconcilers } from "../reconcile/query-reconcilers.ts";
+import { ModelFleet, ModelWorker } from "./model-fleet.ts";
+import { queryRow } from "./views.ts";
+
+interface Leader {
+  readonly fleet: ModelFleet;
+  readonly lease: LeaseKeeper;
+  readonly reconcilers: QueryReconcilers;
+}
+
+export class FleetWorld {
+  readonly clock = new VirtualClock();
+  readonly store: Store;
+  readonly workers: ReadonlyMap<string, ModelWorker>;
+  #leader: Leader | undefined;
+  #leaders = 0;
+
+  constructor(workers: readonly string[]) {
+    const database = createSharedSqlite(() => this.clock.wallMs());
+    this.store = openSimStore({ database, watched: watchedStreamTables });
+    this.workers = new Map(workers.map((id) => [id, new ModelWorker(id, this.clock)]));
+  }
+
+  async open(): Promise<void> {
+    await this.store.catalogTransaction(async (tx) => {
+      for (const id of this.workers.keys()) await tx.insert("workers", workerRow(id));
+    });
+  }
+
+  /** A coordinator takes the place of the one before, which dies without a word. */
+  async lead(): Promise<void> {
+    const before = this.#leader;
+    before?.fleet.abandon();
+    this.#leaders += 1;
+    const fleet = new ModelFleet(this.workers);
+    const { clock, store } = this;
+    const prng = createPrng(`leader ${this.#leaders}`);
+    const lease = new LeaseKeeper({
+      store,
+      clock,
+      prng,
+      logger: silentLogger,
+      name: "coordinator",
+      holder: "one",
+      apiUrl: "http://here",
+    });
+    const reconcilers = new QueryReconcilers({
+      store,
+      clock,
+      prng,
+      logger: silentLogger,
+      fleet,
+      lease: () => lease.grant(),
+      plans: {
+        sourceFragments: async () => new Set(["f0"]),
+        specs: async ({ fragments }, workerId) =>
+          fragments
+            .filter(({ worker_id }) => worker_id === workerId)
+            .map(({ fragment }) => ({ fragment }) as unknown as FragmentSpec),
+      },
+      placer: {
+        place: async (_tx, rows, lost) =>
+          new Map(
+            rows.fragments.map(({ fragment, worker_id, is_pinned }) => [
+              fragment,
+              is_pinned === 0 && lost.includes(worker_id) ? this.#other(worker_id) : worker_id,
+            ]),
+          ),
+      },
+    });
+    lease.onChange(() => reconcilers.leaseChanged());
+    this.#leader = { fleet, lease, reconcilers };
+    lease.start();
+    reconcilers.start();
+    if (before !== undefined) await before.reconcilers.stop();
+  }
+
+  /** The session with the worker comes back. */
+  reconnect(workerId: string): void {
+    this.#leader?.fleet.connect(workerId);
+  }
+
+  /** `places` are `f0@w1`, or `f0@w1!` for a fragment that is pinned. */
+  async create(query_id: string, places: readonly string[]): Promise<void> {
+    const row = queryRow({
+      query_id,
+      name: query_id,
+      name_key: query_id.toUpperCase(),
+      state: "PENDING",
+      previous_state: "NONE",
+    });
+    await this.store.catalogTransaction(async (tx) => {
+      await tx.insert("queries", { ...row, state_changed_at_ms: await tx.nowMs() });
+      for (const place of places) {
+        const [fragment = "", worker = ""] = place.replace("!", "").split("@");
+        const is_pinned = place.endsWith("!") ? 1 : 0;
+        await insertFragment(tx, { query_id, fragment, worker_id: worker, is_pinned, epoch: 1 });
+      }
+    });
+  }
+
+  async drop(queryId: string, stop_mode: StopMode): Promise<void> {
+    await this.store.catalogTransaction((tx) =>
+      tx.update("queries", queryId, { desired_state: "STOPPED", stop_mode }),
+    );
+  }
+
+  async want(queryId: string, desired_state: "PAUSED" | "RUNNING"): Promise<void> {
+    await this.store.catalogTransaction((tx) => tx.update("queries", queryId, { desired_state }));
+  }
+
+  async query(queryId: string): Promise<QueryRow | undefined> {
+    return await this.store.read(({ db }) =>
+      db.selectFrom("queries").selectAll().where("query_id", "=", queryId).executeTakeFirst(),
+    );
+  }
+
+  async queries(): Promise<readonly QueryRow[]> {
+    return await this.store.read(({ db }) => db.selectFrom("queries").selectAll().execute());
+  }
+
+  async fragments(): Promise<readonly FragmentRow[]> {
+    return await this.store.read(({ db }) =>
+      db.selectFrom("query_fragments").selectAll().orderBy("fragment_id").execute(),
+    );
+  }
+
+  /** The states that the query went through. */
+  async history(queryId: string): Promise<readonly string[]> {
+    const rows = await this.store.read(({ db }) =>
+      db
+        .selectFrom("query_history")
+        .select(["to_state", "number"])
+        .where("query_id", "=", queryId)
+        .orderBy("number")
+        .execute(),
+    );
+    return rows.map(({ to_state }) => to_state ?? "gone");
+  }
+
+  async slotsUsed(): Promise<Readonly<Record<string, number>>> {
+    const rows = await this.store.read(({ db }) =>
+      db.selectFrom("stream_workers").selectAll().orderBy("worker_id").execute(),
+    );
+    return Object.fromEntries(rows.map(({ worker_id, slots_used }) => [worker_id, slots_used]));
+  }
+
+  #other(workerId: string): string {
+    const other = [...this.workers.values()].find(({ id, isUp }) => isUp && id !== workerId);
+    if (other !== undefined) return other.id;
+    throw new OperatingError("PlacementError", "backoff", "no worker takes fragments");
+  }
+}
