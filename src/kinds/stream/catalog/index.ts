@@ -9,3 +9,5 @@ export {
   placeFragment,
   removeQuery,
 } from "./store/move-rows.ts";
+export { readTopology } from "./store/read-topology.ts";
+export { readStoredPlan } from "./store/stored-plans.ts";

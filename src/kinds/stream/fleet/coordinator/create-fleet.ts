@@ -1,0 +1,54 @@
+/** The reconcilers of a coordinator, over its sessions and its store. */
+import type { Clock } from "../../../../ground/kernel/clock.ts";
+import { parseWorkerId } from "../../../../ground/kernel/ids.ts";
+import type { Logger } from "../../../../ground/kernel/logger.ts";
+import type { Prng } from "../../../../ground/kernel/prng.ts";
+import type { Store } from "../../../../ground/store/index.ts";
+import type { ControllerNode } from "../../../../ground/work/index.ts";
+import { QueryReconcilers, type QueryReconcilersOptions } from "../reconcile/query-reconcilers.ts";
+import { fleetOf } from "../wire/stream-channel.ts";
+import { catalogPlacer } from "./catalog-placer.ts";
+import { createCatalogPlans } from "./catalog-plans.ts";
+
+export interface FleetOptions extends Pick<QueryReconcilersOptions, "limits" | "onReport"> {
+  readonly node: ControllerNode;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly prng: Prng;
+  readonly logger: Logger;
+}
+
+export interface StreamFleet {
+  start(): void;
+  stop(): Promise<void>;
+  /** Whether nothing is left to do at the moment. */
+  idle(): boolean;
+}
+
+export function createFleet({ node, store, prng, ...options }: FleetOptions): StreamFleet {
+  const addressOf = (name: string): string | undefined => {
+    const workerId = parseWorkerId(name);
+    return workerId && node.pool.view(workerId)?.live?.dataUrl;
+  };
+  const reconcilers = new QueryReconcilers({
+    ...options,
+    store,
+    prng: prng.fork("streams"),
+    lease: () => node.lease?.grant(),
+    fleet: fleetOf(node.pool),
+    plans: createCatalogPlans(store, addressOf),
+    placer: catalogPlacer,
+  });
+  let unfollow: (() => void) | undefined;
+  return {
+    start() {
+      unfollow = node.lease?.onChange(() => reconcilers.leaseChanged());
+      reconcilers.start();
+    },
+    async stop() {
+      unfollow?.();
+      await reconcilers.stop();
+    },
+    idle: () => reconcilers.idle(),
+  };
+}
