@@ -1,4 +1,8 @@
-/** The codes of the catalog's refusals: those of the coordinator's specification. */
+/**
+ * The codes of the catalog's refusals: those of the coordinator's specification. `InvalidTopology`
+ * is an error of the dialect, too, and declared there.
+ */
+import "../language/index.ts";
 import { declareErrorCodes } from "../../../ground/kernel/error-codes.ts";
 
 const codes = declareErrorCodes({
@@ -8,7 +12,6 @@ const codes = declareErrorCodes({
   InvalidSchema: { status: 422 },
   InvalidConfig: { status: 422 },
   InvalidAddress: { status: 422 },
-  InvalidTopology: { status: 422 },
   UnreachableNode: { status: 422 },
   NetworkError: { status: 502 },
   ParserError: { status: 400 },

@@ -1,22 +1,29 @@
 /** Places fragments again, from the catalog as the transaction sees it. */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
-import { placeAgain, replaceFragments } from "../../catalog/core/index.ts";
+import type { CatalogTx } from "../../../../ground/store/index.ts";
+import { placeAgain, type Replacement, replaceFragments } from "../../catalog/core/index.ts";
 import { readStoredPlan, readTopology } from "../../catalog/index.ts";
-import type { Placer } from "../reconcile/apply-changes.ts";
+import type { Placer, Places } from "../reconcile/apply-changes.ts";
+import type { QueryRows } from "../reconcile/read-query.ts";
 
 export const catalogPlacer: Placer = {
-  async place(tx, { query, fragments }, lostWorkers) {
-    const [plan, topology] = [await readStoredPlan(tx, query.query_id), await readTopology(tx)];
-    const placed =
-      query.state === "PAUSED"
-        ? placeAgain(plan, fragments, topology)
-        : replaceFragments(plan, fragments, topology, new Set(lostWorkers));
-    if (placed.kind === "none") {
-      throw new OperatingError("PlacementError", "backoff", placed.reason);
-    }
-    const moved = new Map(placed.fragments.map((each) => [each.fragment, each.worker_id]));
-    return new Map(
-      fragments.map(({ fragment, worker_id }) => [fragment, moved.get(fragment) ?? worker_id]),
-    );
+  async move(tx, rows, lostWorkers) {
+    const { plan, topology } = await read(tx, rows);
+    return placesOf(rows, replaceFragments(plan, rows.fragments, topology, new Set(lostWorkers)));
+  },
+  async placeAll(tx, rows) {
+    const { plan, topology } = await read(tx, rows);
+    return placesOf(rows, placeAgain(plan, rows.fragments, topology));
   },
 };
+
+async function read(tx: CatalogTx, { query }: QueryRows) {
+  const plan = await readStoredPlan(tx, query.query_id);
+  return { plan, topology: await readTopology(tx) };
+}
+
+function placesOf({ fragments }: QueryRows, placed: Replacement): Places {
+  if (placed.kind === "none") throw new OperatingError("PlacementError", "backoff", placed.reason);
+  const all = [...fragments, ...placed.fragments];
+  return new Map(all.map(({ fragment, worker_id }) => [fragment, worker_id]));
+}

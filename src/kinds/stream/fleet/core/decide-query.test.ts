@@ -198,6 +198,16 @@ const cases: readonly [name: string, given: QueryView, want: readonly string[]][
     ["DEPLOYING"],
   ],
   [
+    "[SD23] a worker that drains loses what is not pinned to it",
+    view(
+      running,
+      [fragmentRow("f0@w1", "RUNNING", { is_pinned: 1 }), fragmentRow("f1@w2", "RUNNING")],
+      [up("w1", report("f0", "RUNNING")), up("w2", report("f1", "RUNNING"))],
+      { leaving: new Set(["w1", "w2"]) },
+    ),
+    ["redeploy -w2"],
+  ],
+  [
     "[SD16] what is pinned waits for its worker",
     view(
       running,

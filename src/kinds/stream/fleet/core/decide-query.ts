@@ -176,7 +176,7 @@ function faultOf(
 
 const brokenEdge = 4001;
 
-/** A fragment that was deployed and is not there any more, or whose worker is gone for good. */
+/** A fragment that was deployed and is not there any more, or whose worker leaves or is gone. */
 function lossOf(
   view: QueryView,
   seen: readonly SeenFragment[],
@@ -193,17 +193,21 @@ function lossOf(
     const reason = `the worker ${row.worker_id} has lost the fragment ${row.fragment}`;
     return { kind: "redeploy", reason, lostWorkers: [], isFailure: false };
   }
+  const movable = seen.filter(({ row }) => row.is_pinned === 0 && !hasEnded(row.state));
+  const left = movable.filter(({ row }) => view.leaving.has(row.worker_id));
+  if (left.length > 0) return move(left, "drains");
   if (!view.isJudged) return undefined;
-  const movable = seen.filter(
+  const lost = movable.filter(
     ({ row, state, worker }) =>
-      state === "unknown" &&
-      row.is_pinned === 0 &&
-      !hasEnded(row.state) &&
-      missedMs(view, row, worker) >= replaceAfterMs,
+      state === "unknown" && missedMs(view, row, worker) >= replaceAfterMs,
   );
-  if (movable.length === 0) return undefined;
-  const lostWorkers = [...new Set(movable.map(({ row }) => row.worker_id))];
-  const reason = `${lostWorkers.join(", ")} cannot be reached: its fragments move`;
+  return lost.length > 0 ? move(lost, "cannot be reached") : undefined;
+}
+
+function move(fragments: readonly SeenFragment[], why: string): QueryChange {
+  const lostWorkers = [...new Set(fragments.map(({ row }) => row.worker_id))];
+  const names = fragments.map(({ row }) => row.fragment);
+  const reason = `${lostWorkers.join(", ")} ${why}: moving ${names.join(", ")}`;
   return { kind: "redeploy", reason, lostWorkers, isFailure: false };
 }
 

@@ -8,6 +8,8 @@ export interface QueryView {
   readonly cleanups: readonly CleanupOwed[];
   /** Every worker that has a fragment, owes a cleanup, or reports a fragment of the query. */
   readonly workers: ReadonlyMap<string, WorkerView>;
+  /** Workers that drain: what is not pinned to them goes elsewhere. */
+  readonly leaving: ReadonlySet<string>;
   /** The fragments that read sources. */
   readonly sourceFragments: ReadonlySet<string>;
   /** How long the deployment has been under way while all its workers could be reached. */

@@ -6,18 +6,18 @@ import { moveFragment, moveQuery, placeFragment, removeQuery } from "../../catal
 import type { QueryChange } from "../core/decide-query.ts";
 import { isSameQuery, type QueryRows, readQuery } from "./read-query.ts";
 
-/** Finds workers for the fragments of a query that is deployed again. */
+/**
+ * Finds workers for the fragments of a query that is deployed again: one for each, by its name.
+ * Both throw `PlacementError` or `InsufficientCapacity` when there is none for one of them.
+ */
 export interface Placer {
-  /**
-   * A worker for each fragment, by its name; those on lost workers move unless they are pinned.
-   * Throws `PlacementError` or `InsufficientCapacity` when there is none for one.
-   */
-  place(
-    tx: CatalogTx,
-    rows: QueryRows,
-    lostWorkers: readonly string[],
-  ): Promise<ReadonlyMap<string, string>>;
+  /** Those on lost workers move, unless they are pinned. */
+  move(tx: CatalogTx, rows: QueryRows, lostWorkers: readonly string[]): Promise<Places>;
+  /** No fragment holds a slot; all are placed. */
+  placeAll(tx: CatalogTx, rows: QueryRows): Promise<Places>;
 }
+
+export type Places = ReadonlyMap<string, string>;
 
 /** `false`: the catalog has changed meanwhile, and nothing was written. */
 export async function applyChanges(
@@ -105,7 +105,8 @@ async function redeploy(
   const owing = rows.fragments.filter(({ state }) => !hasEnded(state));
   for (const { worker_id, epoch } of owing) await owe(tx, rows, worker_id, epoch);
   const epoch = query.epoch + 1;
-  const fragments = await placeAll(tx, rows, { epoch, reason, lostWorkers }, placer);
+  const places = await placer.move(tx, rows, lostWorkers);
+  const fragments = await beginAnew(tx, rows, places, { epoch, reason });
   const next = await moveQuery(tx, query, "DEPLOYING", {
     epoch,
     state_reason: reason,
@@ -116,33 +117,23 @@ async function redeploy(
 
 async function resume(tx: CatalogTx, rows: QueryRows, placer: Placer): Promise<QueryRows> {
   const [epoch, reason] = [rows.query.epoch + 1, "resumed by request"];
-  const lostWorkers = [...new Set(rows.fragments.map(({ worker_id }) => worker_id))];
-  const fragments = await placeAll(tx, rows, { epoch, reason, lostWorkers }, placer);
+  const fragments = await beginAnew(tx, rows, await placer.placeAll(tx, rows), { epoch, reason });
   const patch = { epoch, state_reason: reason, failures_in_a_row: 0 };
   return { ...rows, query: await moveQuery(tx, rows.query, "PENDING", patch), fragments };
 }
 
-async function placeAll(
+async function beginAnew(
   tx: CatalogTx,
   rows: QueryRows,
-  {
-    epoch,
-    reason,
-    lostWorkers,
-  }: {
-    readonly epoch: number;
-    readonly reason: string;
-    readonly lostWorkers: readonly string[];
-  },
-  placer: Placer,
+  places: Places,
+  { epoch, reason }: { readonly epoch: number; readonly reason: string },
 ): Promise<readonly FragmentRow[]> {
-  const places = await placer.place(tx, rows, lostWorkers);
-  const placed: FragmentRow[] = [];
+  const begun: FragmentRow[] = [];
   for (const row of rows.fragments) {
     const workerId = places.get(row.fragment) ?? row.worker_id;
-    placed.push(await placeFragment(tx, row, { workerId, epoch, reason }));
+    begun.push(await placeFragment(tx, row, { workerId, epoch, reason }));
   }
-  return placed;
+  return begun;
 }
 
 async function owe(

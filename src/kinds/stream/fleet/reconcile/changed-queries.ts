@@ -35,16 +35,19 @@ export class ChangedQueries {
 
   /** Those that have fragments on the worker, or owe a cleanup there. */
   async onWorker(workerId: string): Promise<readonly string[]> {
-    return await this.#store.read(async ({ db }) => {
-      const rows = await db
-        .selectFrom("query_fragments")
-        .select("query_id")
-        .where("worker_id", "=", workerId)
-        .union(db.selectFrom("query_cleanups").select("query_id").where("worker_id", "=", workerId))
-        .execute();
-      return rows.map(({ query_id }) => query_id);
-    });
+    return await this.#store.read((tx) => onWorkers(tx, [workerId]));
   }
+}
+
+async function onWorkers({ db }: Tx, workers: readonly string[]): Promise<readonly string[]> {
+  if (workers.length === 0) return [];
+  const rows = await db
+    .selectFrom("query_fragments")
+    .select("query_id")
+    .where("worker_id", "in", workers)
+    .union(db.selectFrom("query_cleanups").select("query_id").where("worker_id", "in", workers))
+    .execute();
+  return rows.map(({ query_id }) => query_id);
 }
 
 async function allQueries({ db }: Tx): Promise<readonly string[]> {
@@ -59,14 +62,19 @@ async function readRevision({ db }: Tx): Promise<{ revision: number; trimmed_rev
     .executeTakeFirstOrThrow();
 }
 
-/** A fragment's key is its query's id, a slash and its name. */
-async function changedSince({ db }: Tx, revision: number): Promise<readonly string[]> {
-  const rows = await db
+/** A fragment's key is its query's id, a slash and its name. A worker may drain now. */
+async function changedSince(tx: Tx, revision: number): Promise<readonly string[]> {
+  const rows = await tx.db
     .selectFrom("catalog_changes")
-    .select("row_key")
+    .select(["table_name", "row_key"])
     .distinct()
     .where("revision", ">", revision)
-    .where("table_name", "in", ["queries", "query_fragments"])
+    .where("table_name", "in", ["queries", "query_fragments", "workers"])
     .execute();
-  return [...new Set(rows.map(({ row_key }) => row_key.split("/", 1)[0] ?? ""))];
+  const keysOf = (isWorker: boolean): readonly string[] =>
+    rows.flatMap(({ table_name, row_key }) =>
+      (table_name === "workers") === isWorker ? row_key : [],
+    );
+  const own = keysOf(false).map((key) => key.split("/", 1)[0] ?? "");
+  return [...new Set([...own, ...(await onWorkers(tx, keysOf(true)))])];
 }

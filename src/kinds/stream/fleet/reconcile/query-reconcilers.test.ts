@@ -175,6 +175,22 @@ test("[SD11] a query is paused, gives its slots back, and is resumed", async () 
   assert.deepEqual([row?.state, row?.epoch], ["RUNNING", 2]);
 });
 
+test("[SD23] a drain moves what may move, and the end of it leaves everything as it is", async () => {
+  const fleet = await world("w1", "w2", "w3");
+  await fleet.create("q1", ["f0@w1!", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  await fleet.drain("w2", 1);
+  await fleet.drain("w1", 1);
+  await fleet.clock.advance(2_000);
+  const row = await fleet.query("q1");
+  assert.deepEqual([row?.state, row?.epoch], ["RUNNING", 2]);
+  assert.deepEqual(fleet.workers.get("w2")?.reported(), []);
+  assert.deepEqual(fleet.workers.get("w3")?.running(), ["q1/f1 2"]);
+  for (const name of ["w1", "w2"]) await fleet.drain(name, 0);
+  await fleet.clock.advance(60_000);
+  assert.equal((await fleet.query("q1"))?.epoch, 2);
+});
+
 const names = ["w1", "w2", "w3"];
 const step = fc.record({
   pauseMs: fc.nat({ max: 20_000 }),
@@ -190,6 +206,8 @@ const step = fc.record({
     "fail",
     "refuse",
     "lead",
+    "drain",
+    "undrain",
   ),
   worker: fc.constantFrom(...names),
   query: fc.constantFrom("q1", "q2"),
@@ -213,6 +231,8 @@ test("[SD10, SD14, SD15, SD16, SD17] whatever happens, in the end the workers ha
       else if (what === "fail") there?.end(query, "FAILED", failure());
       else if (what === "refuse") there?.refuseNext(failure());
       else if (what === "lead") await fleet.lead();
+      else if (what === "drain") await fleet.drain(worker, 1);
+      else if (what === "undrain") await fleet.drain(worker, 0);
       await fleet.clock.advance(pauseMs);
       await checkSlots(fleet);
     }

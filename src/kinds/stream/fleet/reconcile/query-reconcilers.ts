@@ -225,7 +225,7 @@ export class QueryReconcilers {
 
   async #viewOf(rows: QueryRows): Promise<QueryView> {
     const { plans, clock, detectionMs = 3_500 } = this.#options;
-    const { query, fragments, cleanups } = rows;
+    const { query, fragments, cleanups, leaving } = rows;
     const workers = this.#workersOf(query.query_id, rows);
     const isReachable = fragments.every(
       ({ worker_id, state }) => hasEnded(state) || this.#view.isUp(worker_id),
@@ -235,6 +235,7 @@ export class QueryReconcilers {
       query,
       fragments,
       cleanups,
+      leaving: new Set(leaving),
       workers: new Map(workers.map((worker) => [worker.workerId, worker])),
       sourceFragments:
         query.state === "STOPPING" ? await plans.sourceFragments(query.query_id) : new Set(),

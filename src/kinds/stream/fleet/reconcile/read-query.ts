@@ -8,6 +8,8 @@ export interface QueryRows {
   readonly query: QueryRow;
   readonly fragments: readonly FragmentRow[];
   readonly cleanups: readonly CleanupOwed[];
+  /** Workers of its fragments that drain. */
+  readonly leaving: readonly string[];
   /** By the store's clock. */
   readonly nowMs: number;
 }
@@ -34,7 +36,17 @@ export async function readQuery({ db }: Tx, queryId: string): Promise<QueryRows 
     .where("query_id", "=", queryId)
     .orderBy("worker_id")
     .execute();
+  const leaving = await db
+    .selectFrom("query_fragments")
+    .innerJoin("workers", "workers.worker_id", "query_fragments.worker_id")
+    .select("workers.worker_id")
+    .distinct()
+    .where("query_id", "=", queryId)
+    .where((where) => where.or([where("draining", "=", 1), where("drain_requested", "=", 1)]))
+    .orderBy("workers.worker_id")
+    .execute();
   return {
+    leaving: leaving.map(({ worker_id }) => worker_id),
     query: row,
     fragments,
     cleanups: cleanups.map(({ worker_id: workerId, epoch }) => ({ workerId, epoch })),

@@ -8,6 +8,7 @@ import {
   LeaseKeeper,
   openSimStore,
   type Store,
+  type Tx,
 } from "../../../../ground/store/index.ts";
 import { workerRow } from "../../../../ground/store/testing/worker-row.ts";
 import type { FragmentRow, QueryRow, StopMode } from "../../catalog/core/index.ts";
@@ -74,13 +75,24 @@ export class FleetWorld {
             .map(({ fragment }) => ({ fragment }) as unknown as FragmentSpec),
       },
       placer: {
-        place: async (_tx, rows, lost) =>
-          new Map(
+        move: async (tx, rows, lost) => {
+          const takers = await this.#takers(tx, lost);
+          return new Map(
             rows.fragments.map(({ fragment, worker_id, is_pinned }) => [
               fragment,
-              is_pinned === 0 && lost.includes(worker_id) ? this.#other(worker_id) : worker_id,
+              is_pinned === 0 && lost.includes(worker_id) ? oneOf(takers) : worker_id,
             ]),
-          ),
+          );
+        },
+        placeAll: async (tx, rows) => {
+          const takers = await this.#takers(tx, []);
+          return new Map(
+            rows.fragments.map(({ fragment, worker_id, is_pinned }) => [
+              fragment,
+              is_pinned === 0 ? oneOf(takers) : worker_id,
+            ]),
+          );
+        },
       },
     });
     lease.onChange(() => reconcilers.leaseChanged());
@@ -160,9 +172,26 @@ export class FleetWorld {
     return Object.fromEntries(rows.map(({ worker_id, slots_used }) => [worker_id, slots_used]));
   }
 
-  #other(workerId: string): string {
-    const other = [...this.workers.values()].find(({ id, isUp }) => isUp && id !== workerId);
-    if (other !== undefined) return other.id;
-    throw new OperatingError("PlacementError", "backoff", "no worker takes fragments");
+  /** As people drain a worker, and end its drain. */
+  async drain(workerId: string, drain_requested: 0 | 1): Promise<void> {
+    await this.store.catalogTransaction((tx) =>
+      tx.update("workers", workerId, { drain_requested }),
+    );
   }
+
+  async #takers({ db }: Tx, lost: readonly string[]): Promise<readonly string[]> {
+    const rows = await db
+      .selectFrom("workers")
+      .select("worker_id")
+      .where("drain_requested", "=", 0)
+      .execute();
+    return rows.flatMap(({ worker_id }) =>
+      this.workers.get(worker_id)?.isUp === true && !lost.includes(worker_id) ? worker_id : [],
+    );
+  }
+}
+
+function oneOf([first]: readonly string[]): string {
+  if (first !== undefined) return first;
+  throw new OperatingError("PlacementError", "backoff", "no worker takes fragments");
 }

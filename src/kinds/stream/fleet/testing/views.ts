@@ -99,6 +99,7 @@ export function view(
     fragments,
     cleanups: [],
     workers: new Map(workers.map((worker) => [worker.workerId, worker])),
+    leaving: new Set(),
     sourceFragments: new Set(["f0"]),
     reachableMs: 0,
     nowMs: 30_001,
