@@ -1,6 +1,7 @@
 export { deadLetterNode } from "./bind/dead-letters.ts";
 export { functions as dialectFunctions } from "./bind/functions.ts";
 export { filledBySomebody } from "./bind/lake-tables.ts";
+export { bindPlan } from "./bind/plan-query.ts";
 export type {
   Catalog,
   FilledTable,
@@ -17,11 +18,12 @@ export type {
   Guarantee,
   SettingDescriptor,
 } from "./connectors/descriptor.ts";
+export { readDropSettings } from "./connectors/drop-settings.ts";
 export { inputFormats, outputFormats } from "./connectors/formats.ts";
 export { querySettings } from "./connectors/query-settings.ts";
 export { sinkDescriptors } from "./connectors/sinks.ts";
 export { sourceDescriptors } from "./connectors/sources.ts";
-export { workerSettings } from "./connectors/worker-settings.ts";
+export { readWorkerSettings, workerSettings } from "./connectors/worker-settings.ts";
 export {
   type DataType,
   type Field,
@@ -38,6 +40,12 @@ export {
   type TypeName,
   widthOf,
 } from "./data-type.ts";
+export {
+  defineLogicalSource,
+  defineNamedSink,
+  definePhysicalSource,
+  defineView,
+} from "./define-objects.ts";
 export {
   DialectError,
   type DialectErrorName,
@@ -65,6 +73,7 @@ export { cutPlan, type Stage } from "./parallel/cut-plan.ts";
 export { insertExchanges } from "./parallel/insert-exchanges.ts";
 export type {
   AstContinuousQuery,
+  AstExpr,
   AstName,
   AstQuery,
   AstSetting,
@@ -72,7 +81,7 @@ export type {
   ObjectKind,
   Statement,
 } from "./parse/ast.ts";
-export { parseStatements } from "./parse/parse-statements.ts";
+export { parseQueryText, parseStatements } from "./parse/parse-statements.ts";
 export type {
   AggregateCall,
   AggregateFunction,
@@ -98,5 +107,6 @@ export type {
   WindowJoinOp,
   WindowSpec,
 } from "./plan.ts";
-export { planQuery } from "./plan-statement.ts";
+export { optimizeBound, planQuery } from "./plan-statement.ts";
+export { secretsOf } from "./secrets.ts";
 export { withSetting } from "./with-setting.ts";

@@ -2,8 +2,6 @@
  * A catalog in memory, to which CREATE and DROP statements are applied. Names compare
  * case-insensitively; sources and views share their names.
  */
-
-import { schemaOfQuery } from "./bind/plan-query.ts";
 import { namesOfRelations } from "./bind/relation-names.ts";
 import type {
   Catalog,
@@ -13,12 +11,16 @@ import type {
   SinkDefinition,
   ViewDefinition,
 } from "./catalog.ts";
-import { defineSink, defineSource, schemaOf } from "./connectors/define.ts";
 import { readWorkerSettings } from "./connectors/worker-settings.ts";
-import { isInteger, type Schema } from "./data-type.ts";
-import { DialectError, type DialectErrorNumber, type Position } from "./dialect-error.ts";
+import {
+  defineLogicalSource,
+  defineNamedSink,
+  definePhysicalSource,
+  defineView,
+} from "./define-objects.ts";
+import { DialectError, type DialectErrorNumber } from "./dialect-error.ts";
 import type { DialectSettings } from "./dialect-settings.ts";
-import type { AstName, AstWatermark, Statement } from "./parse/ast.ts";
+import type { AstName, Statement } from "./parse/ast.ts";
 import { didYouMean } from "./suggest.ts";
 
 type Of<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
@@ -97,62 +99,41 @@ export class LocalCatalog implements Catalog {
   }
 
   #createLogicalSource(statement: Of<"createLogicalSource">): void {
-    const { name, query, fields } = statement;
-    if (this.#isTaken(name, statement.ifNotExists)) return;
-    const schema =
-      query === undefined ? schemaOf(fields ?? []) : schemaOfQuery(query, this, this.#dialect);
-    const watermark = statement.watermark && watermarkOf(statement.watermark, schema);
-    this.#sources.set(name.text.toUpperCase(), { name: name.text, schema, watermark, query });
+    const { name, ifNotExists } = statement;
+    if (this.#isTaken(name, ifNotExists)) return;
+    const source = defineLogicalSource(statement, this, this.#dialect);
+    this.#sources.set(name.text.toUpperCase(), source);
   }
 
   #createPhysicalSource(statement: Of<"createPhysicalSource">): void {
-    const { logical, type, settings } = statement;
-    const source = this.logicalSource(logical.text);
-    if (source === undefined) throw this.#unknown(2030, "logical source", logical, "source");
-    if (source.query !== undefined) {
-      throw new DialectError(2029, `the source ${source.name} is made by a query`, {
-        position: logical.position,
-      });
-    }
-    const { dialect } = { dialect: this.#dialect };
-    const { schema: _, ...defined } = defineSource(
-      type.text,
-      settings,
-      dialect,
-      2017,
-      type.position,
-    );
-    checkPaths(defined.parser, source.schema, statement.position);
-    const reading = JSON.stringify([source.name.toUpperCase(), defined]);
+    const defined = definePhysicalSource(statement, this, this.#dialect);
+    const reading = JSON.stringify({ ...defined, logical: defined.logical.toUpperCase() });
     if (this.#readings.has(reading)) {
       if (statement.ifNotExists) return;
-      throw new DialectError(2031, `the source ${source.name} already reads from there`, {
+      throw new DialectError(2031, `the source ${defined.logical} already reads from there`, {
         position: statement.position,
       });
     }
     this.#lastId += 1;
     this.#readings.set(reading, this.#lastId);
-    this.#physical.set(this.#lastId, { id: this.#lastId, logical: source.name, ...defined });
+    this.#physical.set(this.#lastId, { id: this.#lastId, ...defined });
   }
 
   #createSink(statement: Of<"createSink">): void {
-    const { name, fields, type, settings } = statement;
+    const { name } = statement;
     if (this.sink(name.text) !== undefined) {
       if (statement.ifNotExists) return;
       throw new DialectError(2034, `the sink ${name.text} exists already`, {
         position: name.position,
       });
     }
-    const defined = defineSink(type.text, settings, this.#dialect, 2016, type.position);
-    const schema = fields === undefined ? defined.schema : schemaOf(fields);
-    this.#sinks.set(name.text.toUpperCase(), { ...defined, name: name.text, schema });
+    this.#sinks.set(name.text.toUpperCase(), defineNamedSink(statement, this.#dialect));
   }
 
   #createView(statement: Of<"createView">): void {
-    const { name, query } = statement;
-    if (this.#isTaken(name, statement.ifNotExists)) return;
-    schemaOfQuery(query, this, this.#dialect);
-    this.#views.set(name.text.toUpperCase(), { name: name.text, query });
+    const { name, ifNotExists } = statement;
+    if (this.#isTaken(name, ifNotExists)) return;
+    this.#views.set(name.text.toUpperCase(), defineView(statement, this, this.#dialect));
   }
 
   #createWorker({ name, ifNotExists, settings, position }: Of<"createWorker">): void {
@@ -244,37 +225,6 @@ export class LocalCatalog implements Catalog {
     throw new DialectError(2029, `${name.text} is used by ${users.join(", ")}`, {
       position: name.position,
       hint: "Drop what uses it first.",
-    });
-  }
-}
-
-function watermarkOf(
-  { column, boundMs, position }: AstWatermark,
-  schema: Schema,
-): LogicalSource["watermark"] {
-  const name = column.kind === "name" ? column.name.toUpperCase() : undefined;
-  const index = schema.findIndex((field) => field.name.toUpperCase() === name);
-  const type = schema[index]?.type.name;
-  if (type === undefined || !isInteger(type)) {
-    const what = type === undefined ? "" : `, and ${schema[index]?.name} is ${type}`;
-    throw new DialectError(2003, `WATERMARK takes an integer column of the source${what}`, {
-      position,
-      hint: "A time is milliseconds since 1970, in a column such as ts UINT64.",
-    });
-  }
-  return { column: index, boundMs };
-}
-
-function checkPaths(parser: PhysicalSource["parser"], schema: Schema, position: Position): void {
-  const names = schema.map(({ name }) => name);
-  const paths = Object.keys(parser).flatMap((key) =>
-    key.startsWith("FIELD.") ? key.slice(6) : [],
-  );
-  for (const name of paths) {
-    if (names.some((one) => one.toUpperCase() === name.toUpperCase())) continue;
-    throw new DialectError(1000, `the source has no column ${name}`, {
-      position,
-      hint: didYouMean(name, names),
     });
   }
 }

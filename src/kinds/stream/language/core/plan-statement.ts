@@ -14,6 +14,10 @@ export function planQuery(
   catalog: Catalog,
   dialect: DialectSettings,
 ): Plan {
-  const plan = optimizePlan(bindPlan(query, catalog, dialect));
-  return addDeadLetterSinks(plan, catalog);
+  return optimizeBound(bindPlan(query, catalog, dialect), catalog);
+}
+
+/** The rest of the way, from what `bindPlan` made. */
+export function optimizeBound(bound: Plan, catalog: Catalog): Plan {
+  return addDeadLetterSinks(optimizePlan(bound), catalog);
 }

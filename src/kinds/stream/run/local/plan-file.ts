@@ -6,9 +6,11 @@ import {
   type LakeTable,
   LocalCatalog,
   type Plan,
+  type Position,
   parseStatements,
   planQuery,
   type Statement,
+  secretsOf,
 } from "../../language/core/index.ts";
 
 export interface PlannedQuery {
@@ -40,7 +42,9 @@ export function planFile(
     if (statement.kind !== "query" && statement.kind !== "createQuery") continue;
     const name =
       statement.kind === "createQuery" ? statement.name.text : `query-${queries.length + 1}`;
-    queries.push({ name, plan: planQuery(statement.query, catalog, dialect) });
+    const plan = planQuery(statement.query, catalog, dialect);
+    if (!check) refuseSecrets(plan, statement.position);
+    queries.push({ name, plan });
   }
   return queries;
 }
@@ -55,9 +59,21 @@ function refuseCoordinators(statement: Statement): void {
   });
 }
 
+/** Nobody is here who would know their values. */
+function refuseSecrets(plan: Plan, position: Position): void {
+  const [name] = secretsOf(plan);
+  if (name === undefined) return;
+  throw new DialectError(1000, `SECRET('${name}') needs a running Capstan`, {
+    position,
+    hint: "Give the value in its place.",
+  });
+}
+
 function wordsOf(statement: Statement): string | undefined {
   if (statement.kind === "createWorker") return "CREATE WORKER";
   if (statement.kind === "show") return "SHOW";
+  if (statement.kind === "pause") return "PAUSE QUERY";
+  if (statement.kind === "resume") return "RESUME QUERY";
   if (statement.kind !== "drop") return undefined;
   const isRemote = statement.object === "query" || statement.object === "worker";
   return isRemote ? `DROP ${statement.object.toUpperCase()}` : undefined;

@@ -33,8 +33,9 @@ export interface SinkSettings {
   readonly schema: Schema | undefined;
 }
 
-/** A schema of declared fields; a name that stands twice is error 2005. */
+/** A schema of declared fields, of at least one; a name that stands twice is error 2005. */
 export function schemaOf(fields: readonly AstField[]): Schema {
+  if (fields.length === 0) throw new DialectError(2000, "a schema has at least one column");
   const seen = new Set<string>();
   return fields.map(({ name, type, nullable }): Field => {
     const key = name.text.toUpperCase();

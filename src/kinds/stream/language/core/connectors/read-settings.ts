@@ -3,6 +3,7 @@ import { DialectError, type DialectErrorNumber, type Position } from "../dialect
 import type { AstField, AstSetting } from "../parse/ast.ts";
 import { durationOfText } from "../parse/durations.ts";
 import type { Settings } from "../plan.ts";
+import { secretReference } from "../secrets.ts";
 import { didYouMean } from "../suggest.ts";
 import type { ConnectorDescriptor, FormatDescriptor, SettingDescriptor } from "./descriptor.ts";
 
@@ -102,6 +103,10 @@ export function readSection(
 function readValue(descriptor: SettingDescriptor, { value, position }: AstSetting): Value {
   const { key, type } = descriptor;
   if (value.kind === "schema") throw invalid(`${key} is no schema`, position);
+  if (value.kind === "secret") {
+    if (descriptor.secret === true) return secretReference(value.name);
+    throw invalid(`${key} is no secret, so that its value is given in place`, position);
+  }
   const raw = value.kind === "number" ? value.text : String(value.value);
   switch (type.kind) {
     case "text":

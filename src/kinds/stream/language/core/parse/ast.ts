@@ -218,7 +218,9 @@ export interface AstSetting {
     | { readonly kind: "text"; readonly value: string }
     | { readonly kind: "number"; readonly text: string }
     | { readonly kind: "boolean"; readonly value: boolean }
-    | { readonly kind: "schema"; readonly fields: readonly AstField[] };
+    | { readonly kind: "schema"; readonly fields: readonly AstField[] }
+    /** `SECRET('name')`. */
+    | { readonly kind: "secret"; readonly name: string };
 }
 
 export type AstSink = { readonly position: Position } & (
@@ -268,6 +270,8 @@ export type Statement = { readonly position: Position; readonly text: string } &
       readonly fields: readonly AstField[] | undefined;
       readonly watermark: AstWatermark | undefined;
       readonly query: AstQuery | undefined;
+      /** The query as it is written. */
+      readonly definition: string | undefined;
     }
   | {
       readonly kind: "createPhysicalSource";
@@ -289,11 +293,15 @@ export type Statement = { readonly position: Position; readonly text: string } &
       readonly name: AstName;
       readonly ifNotExists: boolean;
       readonly query: AstQuery;
+      /** The query as it is written. */
+      readonly definition: string;
     }
   | {
       readonly kind: "createQuery";
       readonly name: AstName;
       readonly ifNotExists: boolean;
+      /** CREATE OR REPLACE QUERY. */
+      readonly replaces: boolean;
       readonly query: AstContinuousQuery;
     }
   | { readonly kind: "query"; readonly query: AstContinuousQuery }
@@ -312,13 +320,20 @@ export type Statement = { readonly position: Position; readonly text: string } &
       readonly ifExists: boolean;
       /** `DROP SOURCE` means DROP LOGICAL SOURCE, and whoever answers says so. */
       readonly shorthand: boolean;
+      /** How a query stops: `DROP QUERY q SOFT`. */
+      readonly mode: "SOFT" | "HARD" | undefined;
       readonly settings: readonly AstSetting[];
     }
+  | { readonly kind: "pause" | "resume"; readonly name: AstName }
   | {
       readonly kind: "show";
       readonly object: ObjectKind;
-      /** `SHOW QUERY name` or `SHOW PHYSICAL SOURCES FOR name`. */
+      /** `SHOW QUERY name`. */
       readonly name: AstName | undefined;
+      /** `SHOW PHYSICAL SOURCES FOR source`. */
+      readonly owner: AstName | undefined;
+      /** `SHOW CREATE QUERY name`: the statement that makes it. */
+      readonly asStatement: boolean;
       readonly where: AstExpr | undefined;
       readonly format: "text" | "json";
     }

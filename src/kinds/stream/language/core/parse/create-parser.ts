@@ -1,6 +1,6 @@
 /** Parses CREATE of sources, sinks, views, queries and workers. */
 import { DialectError } from "../dialect-error.ts";
-import type { AstName, StatementBody } from "./ast.ts";
+import type { AstName, AstQuery, StatementBody } from "./ast.ts";
 import { parseQuery } from "./query-parser.ts";
 import { parseFields, parseName, parseSet } from "./settings-parser.ts";
 import { parseContinuousQuery } from "./sink-parser.ts";
@@ -11,11 +11,19 @@ const known = ["LOGICAL", "PHYSICAL", "SINK", "VIEW", "QUERY", "WORKER"] as cons
 
 /** Reads what stands behind the word CREATE. */
 export function parseCreate(reader: TokenReader): StatementBody {
+  if (reader.takeWords("OR", "REPLACE")) {
+    if (reader.takeWords("QUERY")) return parseCreateQuery(reader, true);
+    throw reader.error(
+      "only a query can be replaced by CREATE OR REPLACE",
+      reader.peek(),
+      "Drop what has the name and create it anew, in one bundle with the queries that use it.",
+    );
+  }
   if (reader.takeWords("LOGICAL", "SOURCE")) return parseLogicalSource(reader);
   if (reader.takeWords("PHYSICAL", "SOURCE")) return parsePhysicalSource(reader);
   if (reader.takeWords("SINK")) return parseCreateSink(reader);
   if (reader.takeWords("VIEW")) return parseView(reader);
-  if (reader.takeWords("QUERY")) return parseCreateQuery(reader);
+  if (reader.takeWords("QUERY")) return parseCreateQuery(reader, false);
   if (reader.takeWords("WORKER")) return parseWorker(reader);
   if (reader.isWords("MODEL")) {
     throw new DialectError(2008, "models are not supported", { position: reader.position() });
@@ -39,12 +47,25 @@ function parseLogicalSource(reader: TokenReader): StatementBody {
   const name = parseName(reader, "the name of the source");
   const kind = "createLogicalSource";
   if (reader.takeWords("AS")) {
-    const query = parseQuery(reader);
-    return { kind, name, ifNotExists, fields: undefined, watermark: undefined, query };
+    return {
+      kind,
+      name,
+      ifNotExists,
+      fields: undefined,
+      watermark: undefined,
+      ...parseDefinition(reader),
+    };
   }
   const fields = parseFields(reader);
   const watermark = parseWatermark(reader);
-  return { kind, name, ifNotExists, fields, watermark, query: undefined };
+  return { kind, name, ifNotExists, fields, watermark, query: undefined, definition: undefined };
+}
+
+/** A query, and how it is written. */
+function parseDefinition(reader: TokenReader): { query: AstQuery; definition: string } {
+  const { start } = reader.peek();
+  const query = parseQuery(reader);
+  return { query, definition: reader.text.slice(start, reader.previous().end) };
 }
 
 function parsePhysicalSource(reader: TokenReader): StatementBody {
@@ -69,14 +90,15 @@ function parseView(reader: TokenReader): StatementBody {
   const ifNotExists = parseIfNotExists(reader);
   const name = parseName(reader, "the name of the view");
   reader.expectWords("AS");
-  return { kind: "createView", name, ifNotExists, query: parseQuery(reader) };
+  return { kind: "createView", name, ifNotExists, ...parseDefinition(reader) };
 }
 
-function parseCreateQuery(reader: TokenReader): StatementBody {
-  const ifNotExists = parseIfNotExists(reader);
+function parseCreateQuery(reader: TokenReader, replaces: boolean): StatementBody {
+  const ifNotExists = !replaces && parseIfNotExists(reader);
   const name = parseName(reader, "the name of the query");
   reader.expectWords("AS");
-  return { kind: "createQuery", name, ifNotExists, query: parseContinuousQuery(reader) };
+  const query = parseContinuousQuery(reader);
+  return { kind: "createQuery", name, ifNotExists, replaces, query };
 }
 
 /** A worker is named, or called by its address: `CREATE WORKER 'host:8080' SET(…)`. */

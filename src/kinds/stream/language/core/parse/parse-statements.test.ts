@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { defaultDialect } from "../dialect-settings.ts";
+import { LocalCatalog } from "../local-catalog.ts";
 import { insertExchanges } from "../parallel/insert-exchanges.ts";
 import { errorOf, examplePlan, resultOf } from "../testing.ts";
 import type { AstExpr, AstSelect, Statement } from "./ast.ts";
@@ -76,6 +78,17 @@ const kinds = [
   ["EXPLAIN SELECT a FROM s", "explain"],
   ["DROP SINK IF EXISTS k", "drop"],
   ["DROP QUERY 'q'", "drop"],
+  ["DROP QUERY WHERE ID = '12'", "drop"],
+  ["DROP QUERY IF EXISTS q SOFT", "drop"],
+  ["DROP QUERY hard HARD", "drop"],
+  ["PAUSE QUERY q", "pause"],
+  ["RESUME QUERY 12", "resume"],
+  ["CREATE OR REPLACE QUERY q AS SELECT a FROM s INTO k", "createQuery"],
+  ["CREATE WORKER 'e:4611' SET('e:4612' AS DATA, 100 AS CAPACITY, 'w-2' AS PEERS)", "createWorker"],
+  ["SHOW CREATE SINK k", "show"],
+  ["SHOW CREATE PHYSICAL SOURCE 3", "show"],
+  ["SHOW VIEWS", "show"],
+  ["SHOW QUERY q", "show"],
   ["SHOW QUERIES", "show"],
   ["SHOW LOGICAL SOURCES FORMAT JSON", "show"],
   ["SHOW PHYSICAL SOURCES FOR s", "show"],
@@ -83,6 +96,48 @@ const kinds = [
 for (const [text, kind] of kinds) {
   test(`[SY1] ${text}`, () => assert.equal(only(`${text};`).kind, kind));
 }
+
+test("[SY1] what a statement about queries and objects says", () => {
+  const drop = (text: string) => {
+    const one = only(text);
+    return one.kind === "drop" ? [one.name.text, one.mode, one.ifExists] : [];
+  };
+  assert.deepEqual(drop("DROP QUERY WHERE ID = '12' HARD"), ["12", "HARD", false]);
+  assert.deepEqual(drop("DROP QUERY soft"), ["soft", undefined, false]);
+  assert.deepEqual(drop("DROP QUERY IF EXISTS q SOFT"), ["q", "SOFT", true]);
+  const show = (text: string) => {
+    const one = only(text);
+    if (one.kind !== "show") return [];
+    return [one.object, one.name?.text, one.owner?.text, one.asStatement, one.format];
+  };
+  assert.deepEqual(show("SHOW PHYSICAL SOURCES FOR s FORMAT JSON"), [
+    ...["physical source", undefined, "s", false, "json"],
+  ]);
+  assert.deepEqual(show("SHOW CREATE QUERY q"), ["query", "q", undefined, true, "text"]);
+  assert.deepEqual(show("SHOW PHYSICAL SOURCE 3"), [
+    ...["physical source", "3", undefined, false, "text"],
+  ]);
+  const view = only("CREATE VIEW v AS (SELECT a  FROM s) ;");
+  assert.equal(view.kind === "createView" && view.definition, "(SELECT a  FROM s)");
+  assert.equal(errorOf(() => only("CREATE OR REPLACE SINK k TYPE Void")).number, 2000);
+});
+
+test("[SY27] a secret setting may be a reference, and no other one may", () => {
+  const source = (settings: string) =>
+    `CREATE LOGICAL SOURCE h(a INT8); CREATE PHYSICAL SOURCE FOR h TYPE HTTP SET(${settings});`;
+  const catalog = new LocalCatalog(defaultDialect);
+  for (const one of parseStatements(source(`SECRET('door') AS "SOURCE".TOKEN`))) catalog.apply(one);
+  assert.equal(catalog.physicalSources("h")[0]?.config.TOKEN, "SECRET('door')");
+  const refused = (settings: string): number => {
+    const other = new LocalCatalog(defaultDialect);
+    return errorOf(() => {
+      for (const one of parseStatements(source(settings))) other.apply(one);
+    }).number;
+  };
+  assert.equal(refused(`SECRET('door') AS "SOURCE".HTTP_PATH`), 1000);
+  assert.equal(refused(`SECRET('a b') AS "SOURCE".TOKEN`), 2000);
+  assert.equal(refused(`SECRET(door) AS "SOURCE".TOKEN`), 2000);
+});
 
 test("[SY1] several statements, comments, and names that keep their spelling", () => {
   const statements = parseStatements(

@@ -1,14 +1,15 @@
 /** Parses statements, which are separated by semicolons. */
-import type { AstName, ObjectKind, Statement, StatementBody } from "./ast.ts";
+import type { AstName, AstQuery, ObjectKind, Statement, StatementBody } from "./ast.ts";
 import { parseCreate } from "./create-parser.ts";
 import { parseExplain, parseFormat } from "./explain-parser.ts";
 import { parseExpr } from "./expr-parser.ts";
 import { statementCharactersMax } from "./lexer.ts";
+import { parseQuery } from "./query-parser.ts";
 import { parseName, parseSet } from "./settings-parser.ts";
 import { parseContinuousQuery } from "./sink-parser.ts";
 import { TokenReader } from "./token-reader.ts";
 
-const heads = ["CREATE", "SELECT", "WITH", "DROP", "SHOW", "EXPLAIN"] as const;
+const heads = ["CREATE", "SELECT", "WITH", "DROP", "SHOW", "EXPLAIN", "PAUSE", "RESUME"] as const;
 
 export function parseStatements(text: string): readonly Statement[] {
   const reader = new TokenReader(text);
@@ -21,6 +22,14 @@ export function parseStatements(text: string): readonly Statement[] {
       throw reader.unexpected("the end of the statement");
     }
   }
+}
+
+/** A query alone, as the definition of a view is kept. */
+export function parseQueryText(text: string): AstQuery {
+  const reader = new TokenReader(text);
+  const query = parseQuery(reader);
+  if (reader.peek().type !== "end") throw reader.unexpected("the end of the query");
+  return query;
 }
 
 function parseStatement(reader: TokenReader): Statement {
@@ -41,6 +50,8 @@ function parseStatementBody(reader: TokenReader): StatementBody {
   if (reader.takeWords("DROP")) return parseDrop(reader);
   if (reader.takeWords("SHOW")) return parseShow(reader);
   if (reader.takeWords("EXPLAIN")) return parseExplain(reader);
+  if (reader.takeWords("PAUSE", "QUERY")) return { kind: "pause", name: queryName(reader) };
+  if (reader.takeWords("RESUME", "QUERY")) return { kind: "resume", name: queryName(reader) };
   if (reader.isWords("SELECT") || reader.isWords("WITH") || reader.isSymbol("(")) {
     return { kind: "query", query: parseContinuousQuery(reader) };
   }
@@ -76,12 +87,24 @@ function parseObject(reader: TokenReader, plural: boolean): ObjectKind & string 
   ]);
 }
 
+function queryName(reader: TokenReader): AstName {
+  return parseObjectName(reader, "query");
+}
+
 function parseDrop(reader: TokenReader): StatementBody {
   const shorthand = reader.isWords("SOURCE");
   const object = parseObject(reader, false);
   const ifExists = reader.takeWords("IF", "EXISTS");
+  const isById = object === "query" && reader.takeWords("WHERE", "ID");
+  if (isById && !reader.takeSymbol("==")) reader.expectSymbol("=");
   const name = parseObjectName(reader, object);
-  return { kind: "drop", object, name, ifExists, shorthand, settings: parseSet(reader) };
+  const mode = object === "query" ? parseMode(reader) : undefined;
+  return { kind: "drop", object, name, ifExists, shorthand, mode, settings: parseSet(reader) };
+}
+
+function parseMode(reader: TokenReader): "SOFT" | "HARD" | undefined {
+  if (reader.takeWords("SOFT")) return "SOFT";
+  return reader.takeWords("HARD") ? "HARD" : undefined;
 }
 
 /** Physical sources and queries without a name are named by a number. */
@@ -93,11 +116,16 @@ function parseObjectName(reader: TokenReader, object: ObjectKind): AstName {
 }
 
 function parseShow(reader: TokenReader): StatementBody {
-  const object = parseObject(reader, true);
-  reader.takeWords("FOR");
+  const asStatement = reader.takeWords("CREATE");
+  const object = parseObject(reader, !asStatement);
+  const owner =
+    !asStatement && object === "physical source" && reader.takeWords("FOR")
+      ? parseName(reader, "the name of a logical source")
+      : undefined;
   const isName = !["", "WHERE", "FORMAT"].includes(reader.peek().word);
   const isOther = ["quoted", "number", "text"].includes(reader.peek().type);
-  const name = isName || isOther ? parseObjectName(reader, object) : undefined;
+  const isNamed = asStatement || (owner === undefined && (isName || isOther));
+  const name = isNamed ? parseObjectName(reader, object) : undefined;
   const where = reader.takeWords("WHERE") ? parseExpr(reader) : undefined;
-  return { kind: "show", object, name, where, format: parseFormat(reader) };
+  return { kind: "show", object, name, owner, asStatement, where, format: parseFormat(reader) };
 }

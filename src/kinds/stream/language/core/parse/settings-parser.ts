@@ -16,6 +16,7 @@ export function parseName(reader: TokenReader, what: string): AstName {
 /** The fields of a schema with their parentheses. */
 export function parseFields(reader: TokenReader): readonly AstField[] {
   reader.expectSymbol("(");
+  if (reader.takeSymbol(")")) return [];
   const fields = parseList(reader, parseField);
   reader.expectSymbol(")");
   return fields;
@@ -77,7 +78,8 @@ function parseValue(reader: TokenReader): AstSetting["value"] {
   if (reader.takeWords("TRUE")) return { kind: "boolean", value: true };
   if (reader.takeWords("FALSE")) return { kind: "boolean", value: false };
   if (reader.takeWords("SCHEMA")) return { kind: "schema", fields: parseFields(reader) };
-  const expected = "a value: a text, a number, TRUE, FALSE or SCHEMA(…)";
+  if (reader.isWords("SECRET") && reader.isSymbol("(", 1)) return parseSecret(reader);
+  const expected = "a value: a text, a number, TRUE, FALSE, SCHEMA(…) or SECRET(…)";
   if (number.type !== "name" && number.type !== "quoted") throw reader.unexpected(expected);
   const hint = "The value comes first: SET('value' AS \"SECTION\".KEY).";
   throw reader.error(
@@ -85,4 +87,22 @@ function parseValue(reader: TokenReader): AstSetting["value"] {
     number,
     hint,
   );
+}
+
+const secretName = /^[A-Za-z0-9_.-]{1,100}$/;
+
+/** `SECRET('name')`: the value is where the worker finds it by this name. */
+function parseSecret(reader: TokenReader): AstSetting["value"] {
+  reader.expectWords("SECRET");
+  reader.expectSymbol("(");
+  const token = reader.peek();
+  if (token.type !== "text" || !secretName.test(token.text)) {
+    throw reader.error(
+      "a secret has a name of up to 100 letters, digits, and _ . - in single quotes",
+      token,
+    );
+  }
+  reader.take();
+  reader.expectSymbol(")");
+  return { kind: "secret", name: token.text };
 }
