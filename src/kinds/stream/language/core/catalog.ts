@@ -14,7 +14,7 @@ export interface LogicalSource {
 }
 
 export interface PhysicalSource {
-  readonly id: number;
+  readonly id: number | string;
   readonly logical: string;
   readonly type: string;
   readonly config: Settings;
