@@ -10,7 +10,8 @@
  * Statements and records: whatever is thrown is a DialectError, nothing hangs, and no name or
  * literal becomes code. Failures are printed with what it takes to repeat them; `--block N` runs
  * one block again, `--first` ends with the first failure and does not look for a smaller one. The
- * exit code is 1 if there was one. Mutants: each of some planted operator bugs is found by plans.
+ * exit code is 1 if there was one. Ctrl-C ends with the figures so far. Mutants: each of some
+ * planted operator bugs is found by plans.
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
@@ -65,10 +66,14 @@ async function main(): Promise<number> {
   let failed = 0;
   let slowestMs = 0;
   let slowest = "";
+  let isInterrupted = false;
+  process.once("SIGINT", () => {
+    isInterrupted = true;
+  });
   await runBlocks(requestsOf(kind, cases, blockCases), {
     jobs: Number(options.jobs),
     hangMs,
-    isOver: () => options.first && failed > 0,
+    isOver: () => isInterrupted || (options.first && failed > 0),
     onAnswer: (answer) => {
       done += answer.cases;
       counts.merge(answer.counts);

@@ -246,6 +246,41 @@ test("[SU5] refused ports of sources and sinks are told by their address", async
   assert.match(sink.message, new RegExp(`sink at 127.0.0.1:${port} cannot be reached.*REFUSED`));
 });
 
+test("[SU5] a source that vanishes is asked again as often as RETRIES says, and no more", async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on("error", () => undefined);
+    // A record is under way when the first connection breaks.
+    if (connections === 1) socket.write("1\n2", () => setImmediate(() => socket.resetAndDestroy()));
+    else if (connections === 2) socket.end("3\n");
+    else socket.resetAndDestroy();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const sql = (retries: number) =>
+    `CREATE LOGICAL SOURCE s (a UINT64);
+     CREATE PHYSICAL SOURCE FOR s TYPE TCP SET('127.0.0.1' AS "SOURCE".SOCKET_HOST,
+       ${port} AS "SOURCE".SOCKET_PORT, ${retries} AS "SOURCE".RETRIES,
+       10 MS AS "SOURCE".RETRY_INTERVAL);
+     SELECT a FROM s INTO Print()`;
+  try {
+    const printed = await printedBy(sql(3));
+    // What a connection that was reset had sent may be lost with it.
+    assert.ok(["1,3", "3"].includes(printed.join()), printed.join());
+    const { number, message } = await errorBy(sql(2));
+    // A reset may come before the connection counts as made, or behind it.
+    assert.ok(number === 4000 || number === 4002, message);
+    assert.match(
+      message,
+      new RegExp(`the source at 127.0.0.1:${port} (broke off|cannot be reached)`),
+    );
+    assert.equal(connections, 2 + 3);
+  } finally {
+    server.close();
+  }
+});
+
 test("[SU7] a TCP sink that breaks off says how many rows are at stake", async () => {
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
