@@ -7,6 +7,7 @@
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import type { QueryId } from "../../../ground/kernel/ids.ts";
 import { newQueryId } from "../../../ground/kernel/new-query-id.ts";
+import { compileEarly } from "../../../ground/kernel/node/compile-early.ts";
 import { MemoryBudget } from "../../../ground/process/core/index.ts";
 import type { AnswerOf, ArgumentOf } from "../../../ground/threads/index.ts";
 import { combineQueues, type QueueState } from "../../../ground/work/core/index.ts";
@@ -229,7 +230,8 @@ class ThreadedPromqlService implements StartedPromqlService {
         queryClock.stop();
       }
     };
-    return await rehearse({ clock, signal, workerCount: () => manager.workers().length, act });
+    const workerCount = (): number => manager.workers().length;
+    return await rehearse({ clock, signal, workerCount, act, compile: compileEarly });
   }
 
   async close(): Promise<void> {

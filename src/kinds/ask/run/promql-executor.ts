@@ -9,6 +9,7 @@
 import type { Clock } from "../../../ground/kernel/clock.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { type Logger, silentLogger } from "../../../ground/kernel/logger.ts";
+import { compileEarly } from "../../../ground/kernel/node/compile-early.ts";
 import { siblingModule } from "../../../ground/kernel/node/sibling-module.ts";
 import { MemoryBudget } from "../../../ground/process/core/index.ts";
 import type { Peer } from "../../../ground/threads/index.ts";
@@ -132,6 +133,7 @@ class ThreadedExecutor implements PromqlExecutor {
   readonly failure: Promise<OperatingError>;
   readonly #slots: readonly ComputeSlot[];
   #numberNext = 1;
+  #isRehearsing: boolean = false;
   /** `ComputeThreadOptions.pending`. */
   readonly #pending: Int32Array;
   readonly #observer: PromqlExecutorObserver | undefined;
@@ -160,6 +162,7 @@ class ThreadedExecutor implements PromqlExecutor {
       const message = `this worker cannot execute work of kind ${work.kind}`;
       throw new OperatingError("bad_request", "never", message);
     }
+    this.#compile(work.kind === promqlRehearsalKind);
     Atomics.add(this.#pending, 0, 1);
     try {
       for (;;) {
@@ -203,6 +206,13 @@ class ThreadedExecutor implements PromqlExecutor {
   async close(): Promise<void> {
     for (const slot of this.#slots) slot.close();
     await Promise.all(this.#slots.map(({ link }) => link.stop()));
+  }
+
+  /** What rehearsals run is compiled early (QP37), until the first real work. */
+  #compile(isRehearsal: boolean): void {
+    if (isRehearsal === this.#isRehearsing) return;
+    this.#isRehearsing = isRehearsal;
+    compileEarly(isRehearsal);
   }
 
   #choose(affinityKey: string): number {

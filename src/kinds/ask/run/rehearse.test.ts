@@ -12,6 +12,8 @@ function newRehearsal(act: (count: number) => void = () => undefined) {
   const clock = new VirtualClock();
   const real = new AbortController();
   const rounds: string[] = [];
+  /** How many rehearsals there were at each change of how code is compiled. */
+  const compiled: [isEarly: boolean, rounds: number][] = [];
   const state = { workers: 0 };
   const over = rehearse({
     clock,
@@ -21,12 +23,13 @@ function newRehearsal(act: (count: number) => void = () => undefined) {
       rounds.push(`${query} ${rehearsal}`);
       act(rounds.length);
     },
+    compile: (isEarly) => compiled.push([isEarly, rounds.length]),
   });
-  return { clock, real, rounds, state, over };
+  return { clock, real, rounds, compiled, state, over };
 }
 
 test("[QP37] rehearsals wait for workers and their threads, and end by themselves", async () => {
-  const { clock, rounds, state, over } = newRehearsal();
+  const { clock, rounds, compiled, state, over } = newRehearsal();
   await clock.advance(10_000);
   state.workers = 2;
   await clock.advance(1_500);
@@ -34,6 +37,14 @@ test("[QP37] rehearsals wait for workers and their threads, and end by themselve
   await clock.advance(10_000);
   assert.equal(await over, 80);
   assert.equal(new Set(rounds).size, 80, "each request for each number");
+  assert.deepEqual(
+    compiled,
+    [
+      [true, 1],
+      [false, 80],
+    ],
+    "compiled early while there are rehearsals",
+  );
   assert.equal(clock.pendingCount, 0);
 });
 
@@ -58,7 +69,10 @@ test("[QP37] the first real request ends them, and so does a failure", async () 
   const early = newRehearsal();
   early.real.abort();
   assert.equal(await early.over, 0);
-  for (const { clock } of [asked, failed, early]) assert.equal(clock.pendingCount, 0);
+  for (const { clock, compiled } of [asked, failed, early]) {
+    assert.equal(clock.pendingCount, 0);
+    assert.equal(compiled.at(-1)?.[0], false, "V8's own numbers hold for real queries");
+  }
 });
 
 test("[QP37] rehearsals take the whole path to every worker, and leave nothing", async () => {

@@ -15,6 +15,8 @@ export interface RehearsalOptions {
   readonly signal: AbortSignal;
   readonly workerCount: () => number;
   readonly act: (request: PromqlRequest, rehearsal: number) => Promise<void>;
+  /** Whether what runs from now on is compiled early: between the first rehearsal and the last. */
+  readonly compile: (isEarly: boolean) => void;
 }
 
 /** The threads of a new worker warm up for about this long. */
@@ -35,7 +37,7 @@ const requests: readonly PromqlRequest[] = [
 
 /** Returns the number of rehearsals. */
 export async function rehearse(options: RehearsalOptions): Promise<number> {
-  const { clock, signal, workerCount, act } = options;
+  const { clock, signal, workerCount, act, compile } = options;
   let done = 0;
   try {
     while (workerCount() === 0 && !signal.aborted) await sleep(clock, lookMs, signal);
@@ -47,9 +49,12 @@ export async function rehearse(options: RehearsalOptions): Promise<number> {
       // Each request goes to each worker.
       await act(request, Math.floor(done / requests.length));
       done += 1;
+      if (done === 1) compile(true); // By then all threads have started.
       await sleep(clock, pauseMs, signal);
     }
   } catch {
     return done;
+  } finally {
+    compile(false);
   }
 }
