@@ -7,6 +7,7 @@
  *   memory       q5 from a Generator source: the peak of memory of a long run beside a short one
  *   slices       a window of 300 advances beside one of 5, over the same keys
  *   processes    q5 over two processes with a file each, beside one process
+ *   keyed        grouping and the hash join alone, in memory, beside a Map and DuckDB
  *   latency      from a row read to its result written, at 50,000 events a second
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -15,16 +16,18 @@ import { join } from "node:path";
 import { type BenchOptions, checkPart, type Report } from "./report.ts";
 import { DuckdbAnswers } from "./streams/duckdb-answers.ts";
 import { benchMemory, benchSlices } from "./streams/generated-runs.ts";
+import { benchKeyedLoops } from "./streams/keyed-loops.ts";
 import { benchLatency } from "./streams/latency.ts";
 import { MemoryEvents } from "./streams/memory-events.ts";
 import { countOf, writeNexmarkFiles } from "./streams/nexmark-events.ts";
 import { type NexmarkQuery, nexmarkQueries, streamTables } from "./streams/nexmark-queries.ts";
+import { openSideTable, type SideTable } from "./streams/side-table.ts";
 import { runStream, type StreamRun } from "./streams/stream-run.ts";
 import { benchTwoProcesses } from "./streams/two-processes.ts";
 import type { Spent } from "./tables/lake-world.ts";
 
 const repetitions = 3;
-const otherParts: readonly string[] = ["memory", "slices", "processes", "latency"];
+const otherParts: readonly string[] = ["memory", "slices", "processes", "keyed", "latency"];
 /** The least share of DuckDB's rate. */
 const ratioGoal = 0.7;
 
@@ -33,10 +36,13 @@ export async function benchStreams(options: BenchOptions, report: Report): Promi
   const { only, longEvents } = options;
   report.say(`streams: load average ${loadavg()[0]?.toFixed(1)}`);
   if (only === undefined || !otherParts.includes(only)) await benchQueries(options, report);
-  if (only === undefined || only === "memory") benchMemory(longEvents, report);
+  if (only === undefined || only === "memory") await benchMemory(longEvents, report);
   if (only === undefined || only === "slices") await benchSlices(report);
   if (only === undefined || only === "processes") {
     await inDirectory(options, (dir) => benchTwoProcesses(dir, options.events, report));
+  }
+  if (only === undefined || only === "keyed") {
+    await inDirectory(options, (dir) => benchKeyedLoops(dir, report));
   }
   if (only === undefined || only === "latency") await benchLatency(report);
 }
@@ -68,7 +74,12 @@ function benchQueries(options: BenchOptions, report: Report): Promise<void> {
         if (only !== undefined && only !== query.name) continue;
         // One query's events at a time, so that those of all are not in memory.
         const memory = new MemoryEvents();
-        await compare({ query, statements, resultPath, duckdb, memory, events, report });
+        const side = query.joinsLake === true ? await openSideTable() : undefined;
+        try {
+          await compare({ query, statements, resultPath, duckdb, memory, side, events, report });
+        } finally {
+          await side?.close();
+        }
       }
     } finally {
       duckdb.close();
@@ -83,24 +94,25 @@ interface Comparison {
   readonly resultPath: string;
   readonly duckdb: DuckdbAnswers;
   readonly memory: MemoryEvents;
+  readonly side: SideTable | undefined;
   readonly events: number;
   readonly report: Report;
 }
 
 async function compare(comparison: Comparison): Promise<void> {
-  const { query, statements, resultPath, duckdb, memory, events, report } = comparison;
+  const { query, statements, resultPath, duckdb, memory, side, events, report } = comparison;
   const { name, stream, reads, goal } = query;
   const file = `File('${resultPath}' AS "SINK".FILE_PATH, 'CSV' AS "SINK".OUTPUT_FORMAT)`;
-  const checked = query.virtualClock === true ? { memory } : {};
+  const checked = query.virtualClock === true ? { memory, side } : { side };
   const written = await runStream(`${statements}\n${stream} INTO ${file};`, checked);
   report.check(`${name}_rows`, await duckdb.differences(query, resultPath));
   const ours: Spent[] = [];
   const theirs: Spent[] = [];
   const fromMemory: StreamRun[] = [];
   for (let round = 0; round < repetitions; round += 1) {
-    ours.push(await runStream(`${statements}\n${stream} INTO Void();`));
+    ours.push(await runStream(`${statements}\n${stream} INTO Void();`, { side }));
     theirs.push(await duckdb.run(query));
-    fromMemory.push(await runStream(`${statements}\n${stream} INTO Void();`, { memory }));
+    fromMemory.push(await runStream(`${statements}\n${stream} INTO Void();`, { memory, side }));
   }
   const differing = fromMemory.find(({ rowsOut }) => rowsOut !== written.rowsOut);
   report.check(

@@ -2,7 +2,10 @@
  * What comes from a Generator source in memory, without files and parsers: whether the memory of
  * q5 grows with the length of a run, and what a window of many slices costs beside one of few.
  */
-import { spawnSync } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
+import { loadavg } from "node:os";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { Report } from "../report.ts";
 import { openQuery, runStream } from "./stream-run.ts";
@@ -36,24 +39,76 @@ function hotItems(events: number): string {
 interface ProcessRun {
   readonly peakBytes: number;
   readonly cpuMs: number;
-  /** The CPU time that had passed when each tenth of the events was read. */
-  readonly tenthsCpuMs: readonly number[];
 }
 
-/** Runs q5 in a process of its own, whose peak of memory nothing else has a part in. */
-function runAlone(events: number): ProcessRun {
-  const self = fileURLToPath(import.meta.url);
-  const { stdout, stderr, status } = spawnSync(process.execPath, [self, `${events}`], {
-    encoding: "utf8",
-  });
-  if (status !== 0) throw new Error(`a run of ${events} events failed: ${stderr}`);
-  return JSON.parse(stdout) as ProcessRun;
+/** The CPU time that a tenth of the events took. */
+interface Tenth {
+  readonly tenth: number;
+  readonly cpuMs: number;
 }
 
-/** `events` is the length of the longer run. */
-export function benchMemory(events: number, report: Report): void {
-  const short = runAlone(shortEvents);
-  const long = runAlone(events);
+/** q5 in a process of its own, whose peak of memory nothing else has a part in. */
+class LoneRun {
+  readonly tenths: number[] = [];
+  readonly ended: Promise<ProcessRun>;
+  readonly #child: ChildProcess;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(events: number) {
+    const self = fileURLToPath(import.meta.url);
+    const child = spawn(process.execPath, [self, `${events}`], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    this.#child = child;
+    this.ended = this.#read(child, events);
+    this.ended.catch(() => undefined); // Whoever waits for it is told.
+  }
+
+  /** Resolves when so many tenths are done. */
+  async reached(tenths: number): Promise<void> {
+    while (this.tenths.length < tenths) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#waiting.push(resolve);
+      const early = this.ended.then(() => {
+        throw new Error(`a run ended before ${tenths} tenths of it were done`);
+      });
+      await Promise.race([promise, early]);
+    }
+  }
+
+  send(signal: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
+    this.#child.kill(signal);
+  }
+
+  async #read(child: ChildProcess, events: number): Promise<ProcessRun> {
+    let last: ProcessRun | undefined;
+    for await (const line of createInterface({ input: child.stdout as Readable })) {
+      const told = JSON.parse(line) as Tenth | ProcessRun;
+      if ("tenth" in told) this.tenths.push(told.cpuMs);
+      else last = told;
+      for (const resolve of this.#waiting.splice(0)) resolve();
+    }
+    if (last === undefined) throw new Error(`a run of ${events} events failed`);
+    return last;
+  }
+}
+
+/**
+ * `events` is the length of the longer run. The machine is not the same in its last tenth as it was
+ * in its second, so its last tenth stands beside the second tenth of another such run, at the same
+ * time: the longer run waits before its last tenth until the other has done its first.
+ */
+export async function benchMemory(events: number, report: Report): Promise<void> {
+  const short = await new LoneRun(shortEvents).ended;
+  const old = new LoneRun(events);
+  await old.reached(9);
+  old.send("SIGSTOP");
+  const young = new LoneRun(events);
+  await young.reached(1);
+  old.send("SIGCONT");
+  const [long] = await Promise.all([old.ended, young.reached(2)]);
+  young.send("SIGKILL");
+  await young.ended.catch(() => undefined);
   report.figure(
     "q5_memory",
     { ratio: { value: long.peakBytes / short.peakBytes, atMost: memoryRatioGoal } },
@@ -61,14 +116,23 @@ export function benchMemory(events: number, report: Report): void {
       events: [shortEvents, events],
       peak_mb: [short.peakBytes / 1e6, long.peakBytes / 1e6],
       million_per_cpu_s: [shortEvents / short.cpuMs / 1_000, events / long.cpuMs / 1_000],
+      load: loadavg()[0],
     },
   );
-  const tenths = long.tenthsCpuMs.map((cpuMs, i) => cpuMs - (long.tenthsCpuMs[i - 1] ?? 0));
+  const { tenths } = old;
   const [second = Number.NaN, last = Number.NaN] = [tenths[1], tenths.at(-1)];
+  const youngSecond = young.tenths[1] ?? Number.NaN;
   report.figure(
     "q5_last_tenth",
-    { ratio: { value: last / second, atMost: lastTenthGoal } },
-    { events, tenths_cpu_ms: tenths },
+    { ratio: { value: last / youngSecond, atMost: lastTenthGoal } },
+    {
+      events,
+      cpu_ms_last: last,
+      cpu_ms_second_at_the_same_time: youngSecond,
+      ratio_within_one_run: last / second,
+      tenths_cpu_ms: tenths,
+      load: loadavg()[0],
+    },
   );
 }
 
@@ -91,11 +155,13 @@ export async function benchSlices(report: Report): Promise<void> {
   );
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  process.stdout.write(JSON.stringify(await runWatched(Number(process.argv[2]))));
-}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runWatched(Number(process.argv[2]));
 
-async function runWatched(events: number): Promise<ProcessRun> {
+/** Tells each tenth when it is done, and at the end what the whole took. */
+async function runWatched(events: number): Promise<void> {
+  const tell = (told: Tenth | ProcessRun): void => {
+    process.stdout.write(`${JSON.stringify(told)}\n`);
+  };
   const query = openQuery(hotItems(events));
   await query.open();
   const usage = process.cpuUsage();
@@ -103,16 +169,19 @@ async function runWatched(events: number): Promise<ProcessRun> {
     const { user, system } = process.cpuUsage(usage);
     return (user + system) / 1_000;
   };
-  const tenthsCpuMs: number[] = [];
+  let tenth = 0;
+  let toldMs = 0;
   let before = { rows: 0, cpuMs: 0 };
   const look = async (): Promise<void> => {
     const { sources } = await query.progress();
     const now = { rows: sources.reduce((sum, { rows }) => sum + rows, 0), cpuMs: cpuMs() };
-    while (tenthsCpuMs.length < 10) {
-      const rows = (events / 10) * (tenthsCpuMs.length + 1);
+    for (; tenth < 10; tenth += 1) {
+      const rows = (events / 10) * (tenth + 1);
       if (now.rows < rows) break;
       const share = (rows - before.rows) / (now.rows - before.rows);
-      tenthsCpuMs.push(before.cpuMs + share * (now.cpuMs - before.cpuMs));
+      const doneMs = before.cpuMs + share * (now.cpuMs - before.cpuMs);
+      tell({ tenth: tenth + 1, cpuMs: doneMs - toldMs });
+      toldMs = doneMs;
     }
     before = now;
   };
@@ -120,6 +189,5 @@ async function runWatched(events: number): Promise<ProcessRun> {
   await query.run();
   clearInterval(timer);
   await look();
-  const peakBytes = process.resourceUsage().maxRSS * 1_024;
-  return { peakBytes, cpuMs: cpuMs(), tenthsCpuMs };
+  tell({ peakBytes: process.resourceUsage().maxRSS * 1_024, cpuMs: cpuMs() });
 }

@@ -4,6 +4,7 @@
  */
 import { batchRowsMax } from "../../src/kinds/stream/engine/core/index.ts";
 import type { NexmarkFiles, NexmarkSource } from "./nexmark-events.ts";
+import { sideRows, sideSelect } from "./side-table.ts";
 import { virtualStartMs, virtualStepMs } from "./stream-run.ts";
 
 export interface NexmarkQuery {
@@ -18,6 +19,8 @@ export interface NexmarkQuery {
   readonly goal: number | undefined;
   /** Whether it goes by the time of reading, so that DuckDB can only answer for a virtual clock. */
   readonly virtualClock?: boolean;
+  /** Whether it joins with a table of the lake. */
+  readonly joinsLake?: boolean;
 }
 
 interface ColumnTypes {
@@ -167,6 +170,17 @@ export const nexmarkQueries: readonly NexmarkQuery[] = [
     virtualClock: true,
   },
   {
+    name: "q13",
+    reads: ["bid"],
+    stream: `SELECT auction, bidder, price, date_time, side.value AS value FROM bid
+      JOIN TABLE side ON auction % ${sideRows} = side.id`,
+    batch: `SELECT auction, bidder, price, date_time, side.value FROM bid
+      JOIN side ON auction % ${sideRows} = side.id`,
+    result: "auction BIGINT, bidder BIGINT, price BIGINT, date_time BIGINT, value VARCHAR",
+    goal: undefined,
+    joinsLake: true,
+  },
+  {
     name: "q14",
     reads: ["bid"],
     stream: `SELECT auction, bidder, price * FLOAT64(0.908) AS price,
@@ -241,10 +255,11 @@ CREATE PHYSICAL SOURCE FOR ${source} TYPE File SET('${files[source]}' AS "SOURCE
 
 /** The same files as views of DuckDB, whose reader need not guess anything. */
 export function batchTables(files: NexmarkFiles): readonly string[] {
-  return entriesOf(tables).map(([source, columns]) => {
+  const views = entriesOf(tables).map(([source, columns]) => {
     const declared = Object.entries(columns).map(([name, type]) => `'${name}': '${type.batch}'`);
     return `CREATE OR REPLACE VIEW ${source} AS SELECT * FROM ${readCsv(files[source], declared.join(", "))}`;
   });
+  return [...views, `CREATE OR REPLACE TABLE side AS ${sideSelect}`];
 }
 
 export function readCsv(path: string, columns: string): string {

@@ -5,6 +5,7 @@ import { createLocalConnectors, LocalQuery } from "../../src/kinds/stream/run/in
 import { planFile } from "../../src/kinds/stream/run/local/plan-file.ts";
 import { type Spent, startStopwatch } from "../tables/lake-world.ts";
 import type { MemoryEvents } from "./memory-events.ts";
+import type { SideTable } from "./side-table.ts";
 
 export interface StreamRun extends Spent {
   readonly rowsIn: number;
@@ -15,6 +16,8 @@ export interface StreamRun extends Spent {
 export interface StreamRunOptions {
   /** Where the rows of files come from instead. */
   readonly memory?: MemoryEvents;
+  /** Of queries that join with a table of the lake. */
+  readonly side?: SideTable | undefined;
 }
 
 /** The first moment of the virtual clock, and how far each batch in memory moves it. */
@@ -24,14 +27,14 @@ export const virtualStepMs = 800;
 /** `statements` end with one query. */
 export async function runStream(
   statements: string,
-  { memory }: StreamRunOptions = {},
+  { memory, side }: StreamRunOptions = {},
 ): Promise<StreamRun> {
-  const plan = planOf(statements);
+  const plan = planOf(statements, side);
   if (memory !== undefined) {
     for (const { op } of plan.nodes) if (op.kind === "source") memory.load(op);
   }
   const stopwatch = startStopwatch();
-  const query = createQuery(plan, memory);
+  const query = createQuery(plan, memory, side);
   await query.open();
   await query.run();
   const spent = stopwatch();
@@ -45,18 +48,25 @@ export async function runStream(
 }
 
 export function openQuery(statements: string): LocalQuery {
-  return createQuery(planOf(statements), undefined);
+  return createQuery(planOf(statements), undefined, undefined);
 }
 
-export function planOf(statements: string): Plan {
-  const [planned] = planFile(statements, defaultDialect);
+export function planOf(statements: string, side?: SideTable): Plan {
+  const [planned] = planFile(statements, defaultDialect, { tables: side?.tables });
   if (planned === undefined) throw new Error("there is no query among the statements");
   return planned.plan;
 }
 
 /** With events in memory, time of reading is virtual: it moves with each batch. */
-function createQuery(plan: Plan, memory: MemoryEvents | undefined): LocalQuery {
-  const local = createLocalConnectors({ sourceDir: "/", sinkDir: "/", print: () => undefined });
+function createQuery(
+  plan: Plan,
+  memory: MemoryEvents | undefined,
+  side: SideTable | undefined,
+): LocalQuery {
+  const local = createLocalConnectors({
+    ...{ sourceDir: "/", sinkDir: "/", print: () => undefined },
+    ...(side === undefined ? {} : { lake: side.lake }),
+  });
   if (memory === undefined) {
     return new LocalQuery({ plan, connectors: local, clock: realClock, checkpoints: undefined });
   }
