@@ -4,6 +4,7 @@
  */
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import { type Clock, repeat, type Timer } from "../../../../ground/kernel/clock.ts";
+import type { TlsFiles } from "../../../../ground/kernel/tls.ts";
 import { DialectError } from "../../language/core/index.ts";
 import type { OutEdge } from "../core/edge.ts";
 import { type EdgeName, edgePath } from "./edge-hub.ts";
@@ -14,6 +15,8 @@ import { edgeBytesMax } from "./memory-edge.ts";
 export interface ExchangeClientOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly clock: Clock;
+  /** The certificate of this process, and who signed the others' (SU29). */
+  readonly tls?: TlsFiles;
   /** How often a peer is measured. */
   readonly measureMs?: number;
 }
@@ -69,6 +72,7 @@ export class ExchangeClient {
     let room = Promise.withResolvers<void>();
     let moved = Promise.withResolvers<void>();
     let partial = Buffer.alloc(0);
+    let isClosed = false;
     const fail = (why: string): void => {
       failure ??= new DialectError(4001, `the exchange with ${address} was lost: ${why}`);
       for (const waits of [room, moved]) {
@@ -107,7 +111,8 @@ export class ExchangeClient {
     stream.on("error", (error) => fail(error.message));
     stream.on("close", () => {
       edges.delete(edge);
-      if (waiting.length > 0) fail("the connection was closed");
+      // Also where nothing waits: what was sent last may not have arrived.
+      if (!isClosed) fail("the connection was closed");
     });
     const edge: OutEdge = {
       send: (frame) => {
@@ -125,6 +130,7 @@ export class ExchangeClient {
         return waitingBytes + edgeBytesMax - credit;
       },
       close: () => {
+        isClosed = true;
         if (waiting.length === 0) stream.end();
         else stream.close(constants.NGHTTP2_CANCEL);
       },
@@ -136,7 +142,8 @@ export class ExchangeClient {
   #peer(address: string): FarProcess {
     const known = this.#peers.get(address);
     if (known !== undefined && !known.session.closed && !known.session.destroyed) return known;
-    const session = connect(address, { settings: { initialWindowSize: 4 * edgeBytesMax } });
+    const settings = { initialWindowSize: 4 * edgeBytesMax };
+    const session = connect(address, { settings, ...this.#options.tls });
     session.on("error", () => undefined); // Every stream of it is told.
     if (known !== undefined) {
       known.session = session;

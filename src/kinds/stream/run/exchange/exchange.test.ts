@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
 import { eventually } from "../../../../ground/kernel/testing/eventually.ts";
+import type { TlsFiles } from "../../../../ground/kernel/tls.ts";
+import { createTestAuthority } from "../../../../ground/work/testing/test-certificates.ts";
 import { decodeFrame, encodeFrame } from "../../engine/core/index.ts";
 import { EdgeHub, type EdgeName } from "./edge-hub.ts";
 import { ExchangeClient } from "./exchange-client.ts";
@@ -92,6 +94,96 @@ test("[SU24] a receiver whose sender went away is told", async () => {
   assert.ok((await incoming.receive()) !== undefined);
   other.close();
   assert.equal(await incoming.receive(), undefined);
+});
+
+test("[SU24] a slow edge lets a fast one of its connection pass", async () => {
+  const frames = 100;
+  const names = { slow: nameOf("slow"), fast: nameOf("fast") };
+  const sending = Object.values(names).map(async (name) => {
+    const edge = client.send(port.address, name);
+    for (let frame = 0; frame < frames; frame += 1) await edge.send(rows(8_000));
+    await edge.flush();
+    edge.close();
+  });
+  const [slow, fast] = [hub.receive(names.slow), hub.receive(names.fast)];
+  let slowly = 0;
+  for (let frame = 0; frame < frames; frame += 1) {
+    assert.ok((await fast.receive()) !== undefined);
+    if (frame % 10 !== 9) continue;
+    assert.ok((await slow.receive()) !== undefined);
+    slowly += 1;
+  }
+  assert.equal(slowly, frames / 10);
+  for (; slowly < frames; slowly += 1) assert.ok((await slow.receive()) !== undefined);
+  await Promise.all(sending);
+  slow.close();
+  fast.close();
+});
+
+test("[SU24] a sender whose receiver went away is told, although nothing waits to be sent", async () => {
+  const gone = new EdgeHub();
+  const passing = await openExchangePort(gone, "secret");
+  const edge = client.send(passing.address, nameOf("gone"));
+  const incoming = gone.receive(nameOf("gone"));
+  await edge.send(rows(10));
+  await edge.flush();
+  assert.ok((await incoming.receive()) !== undefined);
+  await passing.close();
+  await eventually("the loss", () => {
+    try {
+      void edge.send(rows(10));
+      return undefined;
+    } catch (thrown) {
+      assert.match(`${thrown}`, /the exchange with .* was lost/);
+      return true;
+    }
+  });
+  await assert.rejects(edge.flush(), /was lost/);
+});
+
+test("[SU29] with certificates both sides prove who they are, and the token is asked for, too", async () => {
+  const [ours, theirs] = await Promise.all([
+    createTestAuthority("ours"),
+    createTestAuthority("theirs"),
+  ]);
+  const [server, own, foreign] = await Promise.all([
+    ours.identity("receiver"),
+    ours.identity("sender"),
+    theirs.identity("sender"),
+  ]);
+  const secured = new EdgeHub();
+  const safe = await openExchangePort(secured, "secret", server);
+  assert.match(safe.address, /^https:/);
+  const clients: ExchangeClient[] = [];
+  const edgeWith = (query: string, token: string, tls: TlsFiles | undefined, address: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const made = new ExchangeClient({ headers, clock: realClock, ...(tls && { tls }) });
+    clients.push(made);
+    return made.send(address, nameOf(query));
+  };
+  try {
+    const edge = edgeWith("safe", "secret", own, safe.address);
+    const incoming = secured.receive(nameOf("safe"));
+    await edge.send(rows(10));
+    assert.ok((await incoming.receive()) !== undefined);
+    edge.close();
+    incoming.close();
+    const refused = async (tls: TlsFiles | undefined, token: string, address = safe.address) => {
+      const stranger = edgeWith("stranger", token, tls, address);
+      await assert.rejects(async () => {
+        for (let frame = 0; frame < 1_000; frame += 1) await stranger.send(rows(8_000));
+        await stranger.flush();
+      }, /the exchange with .* was lost/);
+    };
+    await refused(own, "guess");
+    await refused(undefined, "secret");
+    await refused({ ...foreign, ca: ours.ca }, "secret");
+    await refused(foreign, "secret");
+    await refused(own, "secret", safe.address.replace("https:", "http:"));
+  } finally {
+    for (const each of clients) each.close();
+    await safe.close();
+  }
 });
 
 test("[SU23] what an earlier epoch sends does not reach the next one", async () => {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import type { Worker } from "node:worker_threads";
 import { eventually } from "../../../../ground/kernel/testing/eventually.ts";
 import { DialectError } from "../../language/core/index.ts";
 import type { LocalQuery } from "../local/local-query.ts";
@@ -119,6 +120,55 @@ test("[SU21] a slow sink slows its source, and memory stays bounded", async () =
     assert.equal(printed, rows);
   } finally {
     slow.resolve();
+    await pool.close();
+  }
+});
+
+test("[SU25] a thread that dies fails its own queries, and is replaced for the next one", async () => {
+  const threads: Worker[] = [];
+  const seen = (thread: Worker): void => void threads.push(thread);
+  process.on("worker", seen);
+  const pool = openPool(2, places);
+  const endless = (parallelism: number): string => `${generator(1_000_000_000)}
+    SELECT start, k, COUNT(*) AS n FROM s GROUP BY k WINDOW TUMBLING(ts, SIZE 10 MS)
+    INTO Checksum() SET(${parallelism} AS "QUERY".PARALLELISM);`;
+  const opened: LocalQuery[] = [];
+  const options = {
+    folder,
+    pool,
+    onOpen: (all: readonly LocalQuery[]) => void opened.push(...all),
+  };
+  try {
+    // Lanes of runs begin on one thread after the other: the first is on the first thread alone.
+    const alone = runSql(endless(1), options);
+    await eventually("the first query", () => opened[0]);
+    const both = assert.rejects(runSql(endless(2), options), {
+      code: "query_failed",
+      retry: "backoff",
+      message: /a stream thread ended/,
+    });
+    const rowsOut = async (query: LocalQuery | undefined): Promise<number> =>
+      (await query?.progress())?.rowsOut ?? 0;
+    await eventually("rows of both", async () =>
+      (await rowsOut(opened[0])) > 0 && (await rowsOut(opened[1])) > 0 ? true : undefined,
+    );
+    assert.equal(threads.length, 2);
+    await threads[1]?.terminate();
+    await both;
+    const before = await rowsOut(opened[0]);
+    await eventually("more rows", async () =>
+      (await rowsOut(opened[0])) > before ? true : undefined,
+    );
+    const text = `${generator(2_000)} SELECT start, k, COUNT(*) AS n FROM s GROUP BY k
+      WINDOW TUMBLING(ts, SIZE 10 MS) INTO Checksum() SET(2 AS "QUERY".PARALLELISM);`;
+    const { queries } = await runSql(text, { folder, pool });
+    assert.equal(await rowsOut(queries[0]), 2_000);
+    assert.equal(threads.length, 3);
+    await opened[0]?.close();
+    await alone;
+    assert.equal(pool.heldBytes, 0);
+  } finally {
+    process.off("worker", seen);
     await pool.close();
   }
 });

@@ -23,6 +23,7 @@ import {
   type StreamHost,
 } from "../core/stream-host.ts";
 import { type EdgeHub, type EdgeName, edgePath } from "../exchange/edge-hub.ts";
+import type { ExchangeClientOptions } from "../exchange/exchange-client.ts";
 import type { PeerMeasures } from "../exchange/measure-peer.ts";
 import { openRingOut } from "../exchange/ring.ts";
 import type { FragmentLake } from "../lake/fragment-lake.ts";
@@ -45,11 +46,8 @@ export interface StreamPoolOptions {
   readonly tell?: (text: string) => void;
   /** The budget of all work of the process, and what streams may reserve of it. */
   readonly memory: { readonly budget: MemoryBudget; readonly bytesMax: number };
-  /** Edges from other processes, and the headers for theirs; absent: there are none. */
-  readonly exchange?: {
-    readonly hub: EdgeHub;
-    readonly headers: Readonly<Record<string, string>>;
-  };
+  /** Edges from other processes, and how theirs are reached; absent: there are none. */
+  readonly exchange?: Pick<ExchangeClientOptions, "headers" | "tls"> & { readonly hub: EdgeHub };
   /** The lake of the process; absent: there is none. */
   readonly lake?: Pick<FragmentLake, "calls" | "stagingDir">;
 }
@@ -213,7 +211,10 @@ export class StreamPool implements StreamHost {
     const options: StreamThreadOptions = {
       ...places,
       memory: words,
-      exchangeHeaders: exchange?.headers,
+      exchange: exchange && {
+        headers: exchange.headers,
+        ...(exchange.tls && { tls: exchange.tls }),
+      },
       lakeStagingDir: lake?.stagingDir,
     };
     const eventsOf = (run: QueryRun): FragmentEvents | undefined => {

@@ -10,6 +10,7 @@ import type {
   FragmentSpec,
   QueryRun,
 } from "../core/stream-host.ts";
+import type { ExchangeClientOptions } from "../exchange/exchange-client.ts";
 import type { PeerMeasures } from "../exchange/measure-peer.ts";
 import type { LakeRequests } from "../lake/fragment-lake.ts";
 import type { StreamMemoryWords } from "./stream-memory.ts";
@@ -18,8 +19,8 @@ export interface StreamThreadOptions {
   readonly sourceDir: string;
   readonly sinkDir: string;
   readonly memory: StreamMemoryWords;
-  /** The headers for other processes' exchange ports; absent: there is no exchange with any. */
-  readonly exchangeHeaders: Readonly<Record<string, string>> | undefined;
+  /** How other processes' exchange ports are reached; absent: there is no exchange with any. */
+  readonly exchange: Pick<ExchangeClientOptions, "headers" | "tls"> | undefined;
   /** Where files for the lake are written; absent: there is no lake. */
   readonly lakeStagingDir: string | undefined;
 }

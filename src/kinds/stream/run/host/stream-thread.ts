@@ -26,12 +26,9 @@ interface Running {
 }
 
 servePeer<StreamThread, StreamThreadOptions, StreamThreadOwner>((options, owner) => {
-  const { sourceDir, sinkDir, exchangeHeaders, lakeStagingDir: stagingDir } = options;
+  const { sourceDir, sinkDir, exchange, lakeStagingDir: stagingDir } = options;
   const clock = realClock;
-  const client =
-    exchangeHeaders === undefined
-      ? undefined
-      : new ExchangeClient({ headers: exchangeHeaders, clock });
+  const client = exchange === undefined ? undefined : new ExchangeClient({ ...exchange, clock });
   const host = new HereHost({
     connectors: createLocalConnectors({
       sourceDir,
