@@ -29,6 +29,8 @@ export interface MalformedRecords {
    */
   skipped(record: Uint8Array, offset: number, reason: string): void;
   nulled(count: number): void;
+  /** For people: the place of a byte, counted from the first one pushed. */
+  place?(offset: number): string;
 }
 
 /** Writes the selected rows of a batch. The bytes are valid until the next call. */

@@ -47,7 +47,7 @@ export class MalformedRecords {
     };
     return createRecordParser(
       { ...node.op, parser },
-      { emit, malformed: { nulled: add, skipped } },
+      { emit, malformed: { nulled: add, skipped, place } },
     );
   }
 }

@@ -112,8 +112,8 @@ export class RowBuffer {
 }
 
 /** A value that could not be read, for the message of error 3002. */
-export function failMalformed(reason: string, offset: number): never {
-  throw new DialectError(3002, `${reason}, in the record at byte ${offset}`, {
+export function failMalformed(reason: string, place: string): never {
+  throw new DialectError(3002, `${reason}, in the record at ${place}`, {
     hint: "ON_MALFORMED = 'null', 'skip' or 'dead_letter' lets the query go on.",
   });
 }

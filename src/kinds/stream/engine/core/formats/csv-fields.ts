@@ -109,7 +109,7 @@ export class CsvFields {
   missing(fieldCount: number, row: number): void {
     const { onMalformed } = this.#settings;
     const reason = `the record has ${fieldCount} ${fieldCount === 1 ? "field" : "fields"} only`;
-    if (onMalformed === "fail") failMalformed(reason, this.base + this.start);
+    if (onMalformed === "fail") failMalformed(reason, this.#place);
     if (onMalformed !== "null") {
       this.bad ||= reason;
       return;
@@ -131,7 +131,7 @@ export class CsvFields {
       if (at === incomplete) return incomplete;
     }
     const reason = "the record has too many fields";
-    if (onMalformed === "fail") failMalformed(reason, this.base + this.start);
+    if (onMalformed === "fail") failMalformed(reason, this.#place);
     if (onMalformed !== "null") this.bad ||= reason;
     return at;
   }
@@ -154,6 +154,12 @@ export class CsvFields {
   countNulls(): void {
     this.#context.malformed.nulled(this.nulls);
     this.nulls = 0;
+  }
+
+  /** Of the record at hand. */
+  get #place(): string {
+    const offset = this.base + this.start;
+    return this.#context.malformed.place?.(offset) ?? `byte ${offset}`;
   }
 
   failLength(): never {
@@ -261,8 +267,7 @@ export class CsvFields {
   }
 
   #missingValue(column: ColumnBuffer, row: number, reason: string): void {
-    if (!column.nullable)
-      failMalformed(`${reason}, and ${column.name} is NOT NULL`, this.base + this.start);
+    if (!column.nullable) failMalformed(`${reason}, and ${column.name} is NOT NULL`, this.#place);
     this.#null(column, row);
     this.nulls += 1;
   }
@@ -283,7 +288,7 @@ export class CsvFields {
     const shown = decoder.decode(bytes.subarray(start, Math.min(end, start + 60)));
     const reason = `field ${column.name} ${problem}: '${shown}'`;
     if (onMalformed === "fail" || (onMalformed === "null" && !column.nullable)) {
-      failMalformed(reason, this.base + this.start);
+      failMalformed(reason, this.#place);
     }
     if (onMalformed === "null") {
       this.#null(column, row);

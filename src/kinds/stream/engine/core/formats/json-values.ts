@@ -70,7 +70,7 @@ export class JsonValues {
       const reason = `the key ${column.name} is missing, and the field is NOT NULL`;
       const { onMalformed } = this.#settings;
       if (onMalformed === "fail" || onMalformed === "null") {
-        throw new DialectError(2004, `${reason}, in the record at byte ${this.base + this.start}`);
+        throw new DialectError(2004, `${reason}, in the record at ${this.#place}`);
       }
       this.bad ||= reason;
     });
@@ -81,7 +81,7 @@ export class JsonValues {
     const { onMalformed } = this.#settings;
     const shown = decoder.decode(bytes.subarray(place, Math.min(end, place + 30)));
     const reason = `the record is no JSON object from '${shown}' on`;
-    if (onMalformed === "fail") failMalformed(reason, this.base + this.start);
+    if (onMalformed === "fail") failMalformed(reason, this.#place);
     if (onMalformed !== "null") {
       this.bad ||= reason;
       return false;
@@ -89,8 +89,7 @@ export class JsonValues {
     this.seen.forEach((seenIn, index) => {
       const column = this.#rows.columns[index] as ColumnBuffer;
       if (seenIn === record) return;
-      if (!column.nullable)
-        failMalformed(`${reason}, and ${column.name} is NOT NULL`, this.base + this.start);
+      if (!column.nullable) failMalformed(`${reason}, and ${column.name} is NOT NULL`, this.#place);
       column.setNull(row);
     });
     this.#context.malformed.nulled(1);
@@ -103,6 +102,12 @@ export class JsonValues {
     this.bad = "";
     for (const column of this.#rows.columns) column.undo(row);
     this.#context.malformed.skipped(bytes.subarray(this.start, end), this.base + this.start, bad);
+  }
+
+  /** Of the record at hand. */
+  get #place(): string {
+    const offset = this.base + this.start;
+    return this.#context.malformed.place?.(offset) ?? `byte ${offset}`;
   }
 
   failLength(): never {
@@ -141,7 +146,7 @@ export class JsonValues {
   #refuse(column: ColumnBuffer, row: number, reason: string): void {
     const { onMalformed } = this.#settings;
     if (onMalformed === "fail" || (onMalformed === "null" && !column.nullable)) {
-      failMalformed(reason, this.base + this.start);
+      failMalformed(reason, this.#place);
     }
     if (onMalformed === "null") {
       column.setNull(row);
