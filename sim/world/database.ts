@@ -28,6 +28,7 @@ const knownTables = [
   "pending_refreshes",
   "physical_sources",
   "queries",
+  "query_checkpoints",
   "query_cleanups",
   "query_deployments",
   "query_fragment_states",

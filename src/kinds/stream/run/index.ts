@@ -7,6 +7,8 @@ export { openExchangePort } from "./exchange/exchange-port.ts";
 export { HereHost } from "./host/here-host.ts";
 export { unlimitedMemory } from "./host/stream-memory.ts";
 export { StreamPool, type StreamPoolOptions } from "./host/stream-pool.ts";
+export { commitPrepared } from "./lake/commit-prepared.ts";
+export type { StreamLake } from "./lake/stream-lake.ts";
 export { FragmentSet, type FragmentSetResult } from "./local/fragment-set.ts";
 export { createLocalConnectors, type LocalPlaces } from "./local/local-connectors.ts";
 export { LocalQuery, type LocalQueryOptions } from "./local/local-query.ts";

@@ -98,6 +98,15 @@ const catalogCells = {
   query_sinks: { query_id: "text", sink_id: "text" },
   query_lake_tables: { query_id: "text", table_id: "number", writes: "number" },
   query_deployments: { query_id: "text", epoch: "number", reachable_ms: "number" },
+  query_checkpoints: {
+    query_id: "text",
+    checkpoint: "number",
+    epoch: "number",
+    manifest: "text",
+    size_bytes: "number",
+    duration_ms: "number",
+    completed_at_ms: "number",
+  },
   query_history: {
     query_id: "text",
     number: "number",

@@ -13,6 +13,7 @@ export function createCatalogPlans(store: Store, addressOf: AddressOfWorker): De
   const read = (queryId: string): Promise<StoredPlan> =>
     store.read((tx) => readStoredPlan(tx, queryId));
   return {
+    plan: async (queryId) => (await read(queryId)).plan,
     async sourceFragments(queryId) {
       const { plan, fragments } = await read(queryId);
       const reading = new Set(

@@ -1,4 +1,5 @@
 /** The reconcilers of a coordinator, over its sessions and its store. */
+import type { LakeStore, ObjectStore } from "../../../../data/lake/index.ts";
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { parseWorkerId } from "../../../../ground/kernel/ids.ts";
 import type { Logger } from "../../../../ground/kernel/logger.ts";
@@ -10,9 +11,12 @@ import { fleetOf } from "../wire/stream-channel.ts";
 import { catalogPlacer } from "./catalog-placer.ts";
 import { createCatalogPlans } from "./catalog-plans.ts";
 
-export interface FleetOptions extends Pick<QueryReconcilersOptions, "limits" | "onReport"> {
+export interface FleetOptions extends Pick<QueryReconcilersOptions, "limits" | "onStatistics"> {
   readonly node: ControllerNode;
   readonly store: Store;
+  /** The lake's catalog and files. */
+  readonly catalog: LakeStore;
+  readonly objects: ObjectStore;
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
@@ -25,7 +29,14 @@ export interface StreamFleet {
   idle(): boolean;
 }
 
-export function createFleet({ node, store, prng, ...options }: FleetOptions): StreamFleet {
+export function createFleet({
+  node,
+  store,
+  catalog,
+  objects,
+  prng,
+  ...options
+}: FleetOptions): StreamFleet {
   const addressOf = (name: string): string | undefined => {
     const workerId = parseWorkerId(name);
     return workerId && node.pool.view(workerId)?.live?.dataUrl;
@@ -33,6 +44,7 @@ export function createFleet({ node, store, prng, ...options }: FleetOptions): St
   const reconcilers = new QueryReconcilers({
     ...options,
     store,
+    lake: { store, catalog, objects, clock: options.clock, prng: prng.fork("stream commits") },
     prng: prng.fork("streams"),
     lease: () => node.lease?.grant(),
     fleet: fleetOf(node.pool),

@@ -37,7 +37,7 @@ export class CommandDesk {
     this.#number += 1;
     const key = keyOf(command.workerId, query);
     this.#underWay.set(key, { ...command, number: this.#number, endMs: nowMs + answerMsMax });
-    if (command.kind === "stopSoft") this.#draining.set(key, command.epoch);
+    if (isDrain(command)) this.#draining.set(key, command.epoch);
     return this.#number;
   }
 
@@ -62,7 +62,7 @@ export class CommandDesk {
       const failures = (before?.epoch === epoch ? before.failures : 0) + 1;
       const againMs = nowMs + backoffMs(backoff, failures);
       this.#refused.set(key, { epoch, error, failures, againMs });
-      if (command.kind === "stopSoft") this.#draining.delete(key);
+      if (isDrain(command)) this.#draining.delete(key);
     }
     return command;
   }
@@ -101,6 +101,10 @@ export class CommandDesk {
   clear(): void {
     for (const map of [this.#underWay, this.#refused, this.#draining]) map.clear();
   }
+}
+
+function isDrain({ kind }: QueryCommand): boolean {
+  return kind === "stopSoft" || kind === "suspend";
 }
 
 function keyOf(workerId: string, query: string): string {

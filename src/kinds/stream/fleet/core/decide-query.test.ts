@@ -295,6 +295,29 @@ const cases: readonly [name: string, given: QueryView, want: readonly string[]][
     ["f0 TERMINATED", "RUNNING"],
   ],
   [
+    "[SD26] what has ended is not forgotten while others run",
+    view(
+      running,
+      [fragmentRow("f0@w1", "TERMINATED"), fragmentRow("f1@w2", "RUNNING")],
+      [up("w1", report("f0", "TERMINATED")), up("w2", report("f1", "RUNNING"))],
+    ),
+    [],
+  ],
+  [
+    "[SD26] a query has ended when its last checkpoint is recorded",
+    view(running, [fragmentRow("f0@w1", "TERMINATED")], [up("w1", report("f0", "TERMINATED"))], {
+      checkpoint: { isFinal: false, fault: undefined },
+    }),
+    [],
+  ],
+  [
+    "[SD24] a checkpoint that cannot be recorded begins a new epoch",
+    view(running, [fragmentRow("f0@w1", "RUNNING")], [up("w1", report("f0", "RUNNING"))], {
+      checkpoint: { isFinal: false, fault: failure() },
+    }),
+    ["redeploy"],
+  ],
+  [
     "[SD22] a soft stop goes to the workers with sources",
     view({ ...dropped, stop_mode: "SOFT" }, both("RUNNING"), [
       up("w1", report("f0", "RUNNING")),

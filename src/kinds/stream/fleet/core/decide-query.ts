@@ -46,7 +46,8 @@ export interface QueryError {
 
 export interface QueryCommand {
   readonly workerId: string;
-  readonly kind: "register" | "start" | "stopSoft" | "unregister";
+  /** `suspend`: a soft stop that leaves windows open, for PAUSE. */
+  readonly kind: "register" | "start" | "stopSoft" | "suspend" | "unregister";
   readonly epoch: number;
 }
 
@@ -126,11 +127,14 @@ function decideLive(
   const hidden = seen.find(({ state, row }) => state === "unknown" && !hasEnded(row.state));
   if (hidden !== undefined) return decideHidden(view, hidden, news, limits);
   const [next, reason] = liveState(seen);
+  // Its sinks have everything only when the last checkpoint is recorded (SD26).
+  const isOpen = next === "TERMINATED" && view.checkpoint?.isFinal !== true;
   if (next === "TERMINATED" && view.query.state === "DEPLOYING") {
     return changed(...news, toState("RUNNING", "every fragment has been running"));
   }
-  if (next !== view.query.state) return changed(...news, toState(next, reason));
+  if (next !== view.query.state && !isOpen) return changed(...news, toState(next, reason));
   if (news.length > 0) return changed(...news);
+  if (isOpen) return nothing;
   if (next !== "DEPLOYING") return cleanUp(view);
   if (view.reachableMs > limits.deployTimeoutMs) {
     return changed(timedOut(view, seen, limits));
@@ -153,7 +157,7 @@ function faultOf(
   const faults = [...refused, ...failed];
   // That an edge broke is the effect of something else, where anything else is known.
   const cause = faults.find(({ error }) => error.number !== brokenEdge) ?? faults[0];
-  if (cause === undefined) return undefined;
+  if (cause === undefined) return checkpointFault(view, failuresMax);
   const { row, error } = cause;
   const isLast = view.query.failures_in_a_row + 1 >= failuresMax;
   const isEffect = error.number === brokenEdge && seen.some(({ state }) => state === "unknown");
@@ -176,6 +180,26 @@ function faultOf(
 
 const brokenEdge = 4001;
 
+/** A checkpoint that cannot be recorded: what sinks prepared for it has to be made again. */
+function checkpointFault(
+  { query, checkpoint }: QueryView,
+  failuresMax: number,
+): QueryChange | undefined {
+  const error = checkpoint?.fault;
+  if (error === undefined) return undefined;
+  const reason = `a checkpoint failed: ${error.message}`;
+  if (error.retry === "backoff" && query.failures_in_a_row + 1 < failuresMax) {
+    return { kind: "redeploy", reason, lostWorkers: [], isFailure: true };
+  }
+  const { code, number } = error;
+  return {
+    kind: "query",
+    state: "TERMINATING",
+    reason,
+    error: { code, number, workerId: undefined },
+  };
+}
+
 /** A fragment that was deployed and is not there any more, or whose worker leaves or is gone. */
 function lossOf(
   view: QueryView,
@@ -186,7 +210,8 @@ function lossOf(
     ({ row, state, worker }) =>
       worker?.isBusy === false &&
       row.state !== "PENDING" &&
-      (state === "STOPPED" || (state === "absent" && !hasEnded(row.state))),
+      (state === "STOPPED" ||
+        (state === "absent" && !(hasEnded(row.state) && view.checkpoint?.isFinal === true))),
   );
   if (vanished !== undefined) {
     const { row } = vanished;
@@ -312,6 +337,9 @@ function decideStopping(
   if (news.length > 0) return changed(...news);
   const live = seen.filter(({ row }) => !hasEnded(row.state));
   if (live.length === 0) {
+    // Its sinks have everything when the last checkpoint is recorded (SD26).
+    const isOpen = view.checkpoint?.isFinal !== true && seen.every(({ state }) => isThere(state));
+    if (isSoft && isOpen) return { ...nothing, waitMs: leftOf(view, limits) };
     const cleaning = cleanUp(view);
     if (cleaning.changes.length > 0 || cleaning.commands.length > 0) return cleaning;
     if (view.cleanups.length > 0 || hasReports(view)) return cleaning;
@@ -323,11 +351,20 @@ function decideStopping(
   const commands = live.flatMap(({ row, state, worker }): QueryCommand[] => {
     const isAsked = view.sourceFragments.has(row.fragment) && state === "RUNNING";
     if (!isAsked || worker === undefined || worker.isBusy || worker.isDraining) return [];
-    return [{ workerId: row.worker_id, kind: "stopSoft", epoch: view.query.epoch }];
+    const kind = view.query.desired_state === "PAUSED" ? "suspend" : "stopSoft";
+    return [{ workerId: row.worker_id, kind, epoch: view.query.epoch }];
   });
   const unique = new Map(commands.map((command) => [command.workerId, command]));
-  const waitMs = Math.max(limits.softStopMs - inStateMs(view), lookMsMin);
-  return { changes: [], commands: [...unique.values()], waitMs };
+  return { changes: [], commands: [...unique.values()], waitMs: leftOf(view, limits) };
+}
+
+/** Until a soft stop becomes a hard one. */
+function leftOf(view: QueryView, { softStopMs }: FleetLimits): number {
+  return Math.max(softStopMs - inStateMs(view), lookMsMin);
+}
+
+function isThere(state: SeenFragment["state"]): boolean {
+  return state !== "absent" && state !== "unknown";
 }
 
 /** A query that was running, and has time left, lets everything reach its sinks (SD22). */
@@ -385,8 +422,10 @@ function cleanUp(view: QueryView): QueryDecision {
 
 /** On workers where nothing of the query should run now. */
 function strays(view: QueryView): readonly QueryCommand[] {
+  // While others run, those that have ended keep their last state for the checkpoints (SD26).
+  const isLive = view.query.state === "DEPLOYING" || view.query.state === "RUNNING";
   const wanted = new Set(
-    view.fragments.flatMap(({ worker_id, state }) => (hasEnded(state) ? [] : worker_id)),
+    view.fragments.flatMap(({ worker_id, state }) => (hasEnded(state) && !isLive ? [] : worker_id)),
   );
   return [...view.workers.values()].flatMap((worker) =>
     wanted.has(worker.workerId) ? [] : forget(worker),

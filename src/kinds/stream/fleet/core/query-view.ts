@@ -10,6 +10,8 @@ export interface QueryView {
   readonly workers: ReadonlyMap<string, WorkerView>;
   /** Workers that drain: what is not pinned to them goes elsewhere. */
   readonly leaving: ReadonlySet<string>;
+  /** Of a query that runs, or ends softly, in this epoch. */
+  readonly checkpoint: CheckpointView | undefined;
   /** The fragments that read sources. */
   readonly sourceFragments: ReadonlySet<string>;
   /** How long the deployment has been under way while all its workers could be reached. */
@@ -21,6 +23,13 @@ export interface QueryView {
    * not only unheard (SD18).
    */
   readonly isJudged: boolean;
+}
+
+export interface CheckpointView {
+  /** Whether a checkpoint holds the end of every fragment (SD26). */
+  readonly isFinal: boolean;
+  /** Why there can be no checkpoint in this epoch. */
+  readonly fault: FragmentError | undefined;
 }
 
 /** Fragments of this epoch or an older one may still run on the worker. */

@@ -115,13 +115,14 @@ test("[SD18] a new coordinator touches nothing that runs", async () => {
   const fleet = await world("w1", "w2");
   await fleet.create("q1", ["f0@w1", "f1@w2"]);
   await fleet.clock.advance(1_000);
-  const before = [...fleet.workers.values()].map(({ obeyed }) => obeyed.length);
+  const commands = () =>
+    [...fleet.workers.values()].flatMap(({ obeyed }) =>
+      obeyed.filter((each) => !each.startsWith("triggerCheckpoint")),
+    );
+  const before = commands();
   await fleet.lead();
   await fleet.clock.advance(60_000);
-  assert.deepEqual(
-    [...fleet.workers.values()].map(({ obeyed }) => obeyed.length),
-    before,
-  );
+  assert.deepEqual(commands(), before);
   assert.deepEqual(await fleet.history("q1"), ["DEPLOYING", "RUNNING"]);
 });
 
@@ -189,6 +190,57 @@ test("[SD23] a drain moves what may move, and the end of it leaves everything as
   for (const name of ["w1", "w2"]) await fleet.drain(name, 0);
   await fleet.clock.advance(60_000);
   assert.equal((await fleet.query("q1"))?.epoch, 2);
+});
+
+test("[SD24, SD27] checkpoints are recorded while it runs, and a new epoch goes on from the newest", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(35_000);
+  assert.deepEqual(await fleet.checkpoints("q1"), [[3, 1]]);
+  fleet.workers.get("w2")?.restart();
+  fleet.reconnect("w2");
+  await fleet.clock.advance(2_000);
+  assert.equal((await fleet.query("q1"))?.epoch, 2);
+  assert.deepEqual(fleet.workers.get("w2")?.restoredAt, ["3"]);
+  await fleet.clock.advance(15_000);
+  assert.deepEqual(await fleet.checkpoints("q1"), [[4, 2]]);
+});
+
+test("[SD26] the last checkpoint is recorded before the workers forget the query", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  for (const worker of fleet.workers.values()) worker.end("q1", "TERMINATED");
+  await fleet.clock.advance(3_000);
+  assert.equal((await fleet.query("q1"))?.state, "TERMINATED");
+  assert.deepEqual(await fleet.checkpoints("q1"), [[1, 1]]);
+  const obeyed = fleet.workers.get("w1")?.obeyed ?? [];
+  assert.ok(obeyed.indexOf("triggerCheckpoint q1 1") < obeyed.indexOf("unregister q1 1"));
+});
+
+test("[SD26] a worker that loses its last state before it is recorded runs again", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  fleet.workers.get("w1")?.end("q1", "TERMINATED");
+  await fleet.clock.advance(2_000);
+  fleet.workers.get("w1")?.restart();
+  fleet.reconnect("w1");
+  await fleet.clock.advance(2_000);
+  const row = await fleet.query("q1");
+  assert.deepEqual([row?.state, row?.epoch], ["RUNNING", 2]);
+});
+
+test("[SD19, SD27] a complete checkpoint ends the row of failures", async () => {
+  const fleet = await world("w1");
+  await fleet.create("q1", ["f0@w1"]);
+  for (let nth = 0; nth < 5; nth += 1) {
+    await fleet.clock.advance(15_000);
+    fleet.workers.get("w1")?.end("q1", "FAILED", failure());
+  }
+  await fleet.clock.advance(5_000);
+  const row = await fleet.query("q1");
+  assert.deepEqual([row?.state, row?.epoch, row?.failures_in_a_row], ["RUNNING", 6, 1]);
 });
 
 const names = ["w1", "w2", "w3"];

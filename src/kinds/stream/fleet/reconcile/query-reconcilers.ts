@@ -12,8 +12,13 @@ import type { Logger } from "../../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../../ground/kernel/prng.ts";
 import { KeyedQueue } from "../../../../ground/reconcile/index.ts";
 import type { LeaseGrant, Store } from "../../../../ground/store/index.ts";
-import { hasEnded } from "../../catalog/core/index.ts";
-import type { FragmentSpec } from "../../run/core/index.ts";
+import { type FragmentRow, hasEnded } from "../../catalog/core/index.ts";
+import type { Plan } from "../../language/core/index.ts";
+import type { FragmentSpec, ManifestFragment } from "../../run/core/index.ts";
+import {
+  CheckpointDrivers,
+  type CheckpointDriversOptions,
+} from "../checkpoint/checkpoint-drivers.ts";
 import { CommandDesk } from "../core/command-desk.ts";
 import type { StreamCommand, StreamReport } from "../core/commands.ts";
 import {
@@ -26,6 +31,7 @@ import {
 import type { FleetPort } from "../core/fleet-port.ts";
 import { FleetView } from "../core/fleet-view.ts";
 import {
+  type CheckpointView,
   type FleetLimits,
   fleetLimits,
   type QueryView,
@@ -49,12 +55,17 @@ export interface QueryReconcilersOptions {
   readonly limits?: Partial<FleetLimits>;
   /** For how long a new leader takes silence for nothing (SD18). */
   readonly detectionMs?: number;
-  /** Reports that are not about commands. */
-  readonly onReport?: (workerId: string, report: StreamReport) => void;
+  /** Where checkpoints are recorded, with what Lake sinks prepared for them. */
+  readonly lake: CheckpointDriversOptions["lake"];
+  /** Figures of running queries. */
+  readonly onStatistics?: (workerId: string, report: Statistics) => void;
 }
+
+type Statistics = Extract<StreamReport, { readonly kind: "statistics" }>;
 
 /** The plans of queries, as fragments that can be deployed. */
 export interface DeployedPlans {
+  plan(queryId: string): Promise<Plan>;
   /** The fragments of the query that read sources. */
   sourceFragments(queryId: string): Promise<ReadonlySet<string>>;
   /**
@@ -79,6 +90,7 @@ export class QueryReconcilers {
   readonly #writer: CatalogWriter;
   readonly #changed: ChangedQueries;
   readonly #reachable: ReachableTimes;
+  readonly #checkpoints: CheckpointDrivers;
   #leader: { readonly epoch: number; readonly sinceMs: number } | undefined;
   #unsubscribe: readonly (() => void)[] = [];
 
@@ -89,6 +101,15 @@ export class QueryReconcilers {
     this.#writer = new CatalogWriter(store, lease, clock);
     this.#changed = new ChangedQueries(store);
     this.#reachable = new ReachableTimes(store, clock);
+    this.#checkpoints = new CheckpointDrivers({
+      lake: options.lake,
+      lease,
+      fleet: options.fleet,
+      planOf: (queryId) => options.plans.plan(queryId),
+      clock,
+      logger,
+      changed: (queryId) => this.#queue.add(queryId),
+    });
     this.#queue = new KeyedQueue<string>({
       clock,
       prng,
@@ -111,6 +132,7 @@ export class QueryReconcilers {
       fleet.listen({
         workerUp: (workerId) => {
           this.#view.workerUp(workerId, clock.nowMs());
+          this.#checkpoints.workerUp(workerId);
           void this.#look(workerId);
         },
         facts: (workerId, facts, version) => this.#add(this.#view.facts(workerId, facts, version)),
@@ -127,6 +149,7 @@ export class QueryReconcilers {
 
   /** Call it from the lease keeper's `onChange`. */
   leaseChanged(): void {
+    if (this.#options.lease() === undefined) this.#checkpoints.clear();
     this.#queue.leaseChanged();
   }
 
@@ -137,6 +160,7 @@ export class QueryReconcilers {
 
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#checkpoints.clear();
     await this.#queue.stop();
   }
 
@@ -163,8 +187,12 @@ export class QueryReconcilers {
   }
 
   #reported(workerId: string, report: StreamReport): void {
-    if (report.kind !== "answer") {
-      this.#options.onReport?.(workerId, report);
+    if (report.kind === "statistics") {
+      this.#options.onStatistics?.(workerId, report);
+      return;
+    }
+    if (report.kind === "checkpointed") {
+      this.#checkpoints.checkpointed(report);
       return;
     }
     const { query, command, error } = report;
@@ -221,6 +249,7 @@ export class QueryReconcilers {
     if (epoch === undefined || epoch === this.#leader?.epoch) return;
     this.#leader = { epoch, sinceMs: clock.nowMs() };
     this.#desk.clear();
+    this.#checkpoints.clear();
   }
 
   async #viewOf(rows: QueryRows): Promise<QueryView> {
@@ -236,6 +265,7 @@ export class QueryReconcilers {
       fragments,
       cleanups,
       leaving: new Set(leaving),
+      checkpoint: await this.#checkpointOf(rows),
       workers: new Map(workers.map((worker) => [worker.workerId, worker])),
       sourceFragments:
         query.state === "STOPPING" ? await plans.sourceFragments(query.query_id) : new Set(),
@@ -245,6 +275,32 @@ export class QueryReconcilers {
       nowMs: rows.nowMs,
       isJudged: this.#leader !== undefined && clock.nowMs() - this.#leader.sinceMs >= detectionMs,
     };
+  }
+
+  /** A query that is being recovered in its epoch keeps its driver, and begins no checkpoint. */
+  async #checkpointOf(rows: QueryRows): Promise<CheckpointView | undefined> {
+    const { state, stop_mode, previous_state, query_id } = rows.query;
+    const isEnding = state === "STOPPING" && stop_mode !== "HARD" && previous_state === "RUNNING";
+    if (state === "RUNNING" || isEnding) {
+      return await this.#checkpoints.drive(
+        rows,
+        rows.fragments.every((row) => this.#isOver(row)),
+      );
+    }
+    if (state !== "DEPLOYING") this.#checkpoints.forget(query_id);
+    return undefined;
+  }
+
+  /** Whether its worker says that the fragment has ended, and still has its last state. */
+  #isOver({ query_id, worker_id, fragment, epoch }: FragmentRow): boolean {
+    return this.#view
+      .reports(worker_id, query_id)
+      .some(
+        (report) =>
+          report.fragment === fragment &&
+          report.epoch === epoch &&
+          (report.state === "STOPPED" || report.state === "TERMINATED"),
+      );
   }
 
   #workersOf(queryId: string, rows: QueryRows | undefined): readonly WorkerView[] {
@@ -275,30 +331,30 @@ export class QueryReconcilers {
     commands: readonly QueryCommand[],
     signal: AbortSignal,
   ): Promise<void> {
+    const { query_id: queryId } = rows.query;
     const registered = commands.filter(({ kind }) => kind === "register");
-    const specs = new Map<string, readonly FragmentSpec[]>();
+    const restored =
+      registered.length === 0 ? undefined : await this.#checkpoints.restored(queryId);
+    const given = new Map<string, Given>();
     for (const { workerId } of registered) {
-      specs.set(workerId, await this.#options.plans.specs(rows, workerId));
+      const fragments = await this.#options.plans.specs(rows, workerId);
+      const names = new Set(fragments.map(({ fragment }) => fragment));
+      const restore = restored?.filter(({ fragment }) => names.has(fragment));
+      given.set(workerId, { fragments, restore });
     }
-    if (!signal.aborted) this.#command(rows.query.query_id, commands, specs);
+    if (!signal.aborted) this.#command(queryId, commands, given);
   }
 
   #command(
     query: string,
     commands: readonly QueryCommand[],
-    specs: ReadonlyMap<string, readonly FragmentSpec[]> = new Map(),
+    given: ReadonlyMap<string, Given> = new Map(),
   ): void {
     const { fleet, clock, logger } = this.#options;
     for (const command of commands) {
       const { workerId, kind, epoch } = command;
       const number = this.#desk.send(query, command, clock.nowMs());
-      const about = { query, epoch, command: number };
-      const frame: StreamCommand =
-        kind === "register"
-          ? { ...about, kind, fragments: specs.get(workerId) ?? [], restore: undefined }
-          : kind === "stopSoft"
-            ? { ...about, kind: "stop", mode: "soft" }
-            : { ...about, kind };
+      const frame = frameOf(command, number, query, given.get(workerId));
       const isSent = fleet.send(workerId, frame);
       logger.debug({ query_id: query, worker_id: workerId, epoch, is_sent: isSent }, kind);
     }
@@ -320,6 +376,31 @@ export class QueryReconcilers {
   #forget(queryId: string): void {
     this.#desk.forgetQuery(queryId);
     this.#reachable.forget(queryId);
+  }
+}
+
+/** What a `register` brings. */
+interface Given {
+  readonly fragments: readonly FragmentSpec[];
+  readonly restore: readonly ManifestFragment[] | undefined;
+}
+
+function frameOf(
+  { kind, epoch }: QueryCommand,
+  command: number,
+  query: string,
+  given: Given | undefined,
+): StreamCommand {
+  const about = { query, epoch, command };
+  switch (kind) {
+    case "register":
+      return { ...about, kind, fragments: given?.fragments ?? [], restore: given?.restore };
+    case "stopSoft":
+      return { ...about, kind: "stop", mode: "soft" };
+    case "suspend":
+      return { ...about, kind: "stop", mode: "suspend" };
+    default:
+      return { ...about, kind };
   }
 }
 

@@ -1,4 +1,5 @@
 /** A catalog, workers of the model, and a coordinator that reconciles them, in virtual time. */
+import { LakeStore, type ObjectStore } from "../../../../data/lake/index.ts";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { silentLogger } from "../../../../ground/kernel/logger.ts";
 import { createPrng } from "../../../../ground/kernel/prng.ts";
@@ -13,10 +14,17 @@ import {
 import { workerRow } from "../../../../ground/store/testing/worker-row.ts";
 import type { FragmentRow, QueryRow, StopMode } from "../../catalog/core/index.ts";
 import { insertFragment, watchedStreamTables } from "../../catalog/index.ts";
+import type { Plan } from "../../language/core/index.ts";
 import type { FragmentSpec } from "../../run/core/index.ts";
 import { QueryReconcilers } from "../reconcile/query-reconcilers.ts";
 import { ModelFleet, ModelWorker } from "./model-fleet.ts";
 import { queryRow } from "./views.ts";
+
+const modelPlan = {
+  version: 1,
+  nodes: [],
+  settings: { checkpointIntervalMs: 10_000, parallelism: 1 },
+} as unknown as Plan;
 
 interface Leader {
   readonly fleet: ModelFleet;
@@ -67,7 +75,15 @@ export class FleetWorld {
       logger: silentLogger,
       fleet,
       lease: () => lease.grant(),
+      lake: {
+        store,
+        clock,
+        prng,
+        catalog: new LakeStore({ store, prng }),
+        objects: {} as ObjectStore, // No sink of the model prepares files.
+      },
       plans: {
+        plan: async () => modelPlan,
         sourceFragments: async () => new Set(["f0"]),
         specs: async ({ fragments }, workerId) =>
           fragments
@@ -163,6 +179,19 @@ export class FleetWorld {
         .execute(),
     );
     return rows.map(({ to_state }) => to_state ?? "gone");
+  }
+
+  /** Complete checkpoints with their epochs. */
+  async checkpoints(queryId: string): Promise<readonly (readonly number[])[]> {
+    const rows = await this.store.read(({ db }) =>
+      db
+        .selectFrom("query_checkpoints")
+        .select(["checkpoint", "epoch"])
+        .where("query_id", "=", queryId)
+        .orderBy("checkpoint")
+        .execute(),
+    );
+    return rows.map(({ checkpoint, epoch }) => [checkpoint, epoch]);
   }
 
   async slotsUsed(): Promise<Readonly<Record<string, number>>> {

@@ -30,6 +30,8 @@ export class ModelWorker {
   #version = 0;
   /** Commands that were begun, for tests that count them. */
   readonly obeyed: string[] = [];
+  /** The positions that registered fragments went on from. */
+  readonly restoredAt: string[] = [];
 
   constructor(id: string, clock: VirtualClock) {
     this.id = id;
@@ -95,8 +97,13 @@ export class ModelWorker {
   }
 
   #obey(command: StreamCommand, session: FleetEvents | undefined): void {
-    if (command.kind === "triggerCheckpoint" || command.kind === "checkpointComplete") return;
+    if (command.kind === "checkpointComplete") return;
     const { query, epoch } = command;
+    if (command.kind === "triggerCheckpoint") {
+      this.obeyed.push(`${command.kind} ${query} ${epoch}`);
+      this.#checkpoint(query, epoch, command.checkpoint, session);
+      return;
+    }
     this.obeyed.push(`${command.kind} ${query} ${epoch}`);
     const error = this.#do(command);
     this.#version += 1;
@@ -112,6 +119,28 @@ export class ModelWorker {
     });
   }
 
+  /** Fragments that have not started say nothing; those that have ended say their last state. */
+  #checkpoint(
+    query: string,
+    epoch: number,
+    checkpoint: number,
+    session: FleetEvents | undefined,
+  ): void {
+    const kept = this.#kept.get(query);
+    if (kept?.epoch !== epoch || session === undefined || session !== this.#session) return;
+    for (const { fragment, state } of kept.fragments.values()) {
+      if (state === "REGISTERED" || state === "FAILED") continue;
+      session.report(this.id, {
+        kind: "checkpointed",
+        query,
+        epoch,
+        checkpoint,
+        state: { fragment, nodes: [], positions: { 0: `${checkpoint}` }, objects: [] },
+        prepared: new Map(),
+      });
+    }
+  }
+
   #do(command: StreamCommand): FragmentError | undefined {
     const { query, epoch } = command;
     const kept = this.#kept.get(query);
@@ -124,6 +153,7 @@ export class ModelWorker {
     switch (command.kind) {
       case "register":
         if (kept?.epoch === epoch) return undefined;
+        this.restoredAt.push(...(command.restore ?? []).map(({ positions }) => `${positions[0]}`));
         this.#kept.set(query, {
           epoch,
           fragments: new Map(

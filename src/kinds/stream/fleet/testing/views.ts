@@ -100,6 +100,7 @@ export function view(
     cleanups: [],
     workers: new Map(workers.map((worker) => [worker.workerId, worker])),
     leaving: new Set(),
+    checkpoint: { isFinal: true, fault: undefined },
     sourceFragments: new Set(["f0"]),
     reachableMs: 0,
     nowMs: 30_001,

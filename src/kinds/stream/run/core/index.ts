@@ -1,6 +1,8 @@
 /** What other cores see of running queries. */
 export type { Prepared } from "./checkpoint-record.ts";
-export type { Manifest, ManifestFragment } from "./manifest.ts";
+export { CheckpointRound } from "./checkpoint-round.ts";
+export { pinOf } from "./lake-position.ts";
+export { type Manifest, type ManifestFragment, manifestVersion } from "./manifest.ts";
 export {
   type FragmentedPlan,
   fragmentsOf,

@@ -25,16 +25,22 @@ export interface CommitPrepared {
   readonly message: string;
   /** Runs in the same transaction, before the commit; `false`: it was done before. */
   readonly also?: (tx: CatalogTx) => Promise<boolean>;
+  /** Runs the transaction; by default the store does, under no lease. */
+  readonly transaction?: (body: (tx: CatalogTx) => Promise<void>) => Promise<void>;
 }
 
 const pause = { minMs: 50, maxMs: 5_000 };
 /** About a minute. */
 const triesMax = 15;
 
+/** What it needs of the lake. */
+type CommittingLake = Pick<StreamLake, "catalog" | "clock" | "objects" | "prng" | "store">;
+
 export async function commitPrepared(
-  lake: StreamLake,
-  { prepared, token, message, also }: CommitPrepared,
+  lake: CommittingLake,
+  { prepared, token, message, also, transaction }: CommitPrepared,
 ): Promise<void> {
+  const run = transaction ?? ((body) => lake.store.catalogTransaction(body));
   let files: readonly PreparedFiles[] = [...prepared.values()].map(parsePrepared);
   let readSnapshot = Math.min(...files.map((each) => each.readSnapshot)) as SnapshotId;
   let isUnknown = false;
@@ -43,7 +49,7 @@ export async function commitPrepared(
       for (const each of files) checkAge(each, lake.clock.wallMs());
       const changes = changesOf(files);
       const commit: Commit = { readSnapshot, token, changes, author: "stream", message };
-      await lake.store.catalogTransaction(async (tx) => {
+      await run(async (tx) => {
         if (also !== undefined && !(await also(tx))) return;
         if (files.length > 0) await lake.catalog.commitIn(tx, commit);
       });
@@ -64,7 +70,7 @@ export async function commitPrepared(
 
 /** The newest snapshot, and the files as they fit the tables there. */
 async function fitted(
-  lake: StreamLake,
+  lake: CommittingLake,
   files: readonly PreparedFiles[],
   isUnknown: boolean,
 ): Promise<readonly [SnapshotId, readonly PreparedFiles[]]> {
@@ -83,7 +89,10 @@ async function fitted(
 }
 
 /** What cannot be deleted now is nobody's, and swept by the lake's upkeep. */
-async function discard({ objects }: StreamLake, files: readonly PreparedFiles[]): Promise<void> {
+async function discard(
+  { objects }: Pick<StreamLake, "objects">,
+  files: readonly PreparedFiles[],
+): Promise<void> {
   const paths = files.flatMap((each) => each.files.map(({ path }) => path));
-  await objects.delete(paths).catch(() => undefined);
+  if (paths.length > 0) await objects.delete(paths).catch(() => undefined);
 }

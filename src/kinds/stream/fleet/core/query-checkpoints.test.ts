@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type CheckpointEffect, QueryCheckpoints } from "./query-checkpoints.ts";
+
+function open(last = 0): QueryCheckpoints {
+  const fragments = ["f0", "f1"];
+  return new QueryCheckpoints({ fragments, last, intervalMs: 10, timeoutMs: 100, nowMs: 0 });
+}
+
+function said(fragment: string) {
+  return { state: { fragment, nodes: [], positions: {}, objects: [] }, prepared: new Map() };
+}
+
+const shortly = (effects: readonly CheckpointEffect[]) =>
+  effects.map((effect) =>
+    effect.kind === "final" ? "final" : `${effect.kind} ${effect.checkpoint}`,
+  );
+
+test("[SD24] a checkpoint is recorded when every fragment has said its state", () => {
+  const checkpoints = open(4);
+  assert.deepEqual(shortly(checkpoints.tick(9)), []);
+  assert.deepEqual(shortly(checkpoints.tick(10)), ["trigger 5"]);
+  assert.deepEqual(shortly(checkpoints.checkpointed(5, said("f1"))), []);
+  assert.deepEqual(shortly(checkpoints.checkpointed(5, said("f0"))), ["record 5"]);
+  assert.deepEqual(shortly(checkpoints.tick(1_000)), [], "nothing begins while it is recorded");
+  assert.deepEqual(shortly(checkpoints.recorded(30)), ["tell 5"]);
+  assert.deepEqual(shortly(checkpoints.tick(40)), ["trigger 6"]);
+});
+
+test("[SD24] what is said of another checkpoint does not count", () => {
+  const checkpoints = open();
+  checkpoints.tick(10);
+  checkpoints.checkpointed(1, said("f0"));
+  assert.deepEqual(shortly(checkpoints.checkpointed(2, said("f1"))), []);
+  assert.deepEqual(shortly(checkpoints.checkpointed(1, said("f1"))), ["record 1"]);
+});
+
+test("[SD24] one that takes too long is given up, and none follows it in this epoch", () => {
+  const checkpoints = open();
+  checkpoints.tick(10);
+  checkpoints.checkpointed(1, said("f0"));
+  assert.deepEqual(checkpoints.tick(110), [{ kind: "givenUp", checkpoint: 1, missing: ["f1"] }]);
+  assert.deepEqual(shortly(checkpoints.checkpointed(1, said("f1"))), []);
+  assert.deepEqual(shortly(checkpoints.tick(1_000)), []);
+});
+
+test("[SD25] a worker that is back is told again of the one under way", () => {
+  const checkpoints = open();
+  assert.deepEqual(shortly(checkpoints.again()), []);
+  checkpoints.tick(10);
+  assert.deepEqual(shortly(checkpoints.again()), ["trigger 1"]);
+  checkpoints.checkpointed(1, said("f0"));
+  checkpoints.checkpointed(1, said("f1"));
+  assert.deepEqual(shortly(checkpoints.again()), []);
+});
+
+test("[SD26] the last one begins when all have ended, and once", () => {
+  const checkpoints = open();
+  assert.deepEqual(shortly(checkpoints.end(3)), ["trigger 1"]);
+  assert.deepEqual(shortly(checkpoints.end(4)), []);
+  checkpoints.checkpointed(1, said("f0"));
+  checkpoints.checkpointed(1, said("f1"));
+  assert.deepEqual(shortly(checkpoints.recorded(5)), ["tell 1", "final"]);
+  assert.ok(checkpoints.isFinal);
+  assert.deepEqual(shortly(checkpoints.tick(1_000)), []);
+});
+
+test("[SD26] one that began before does not hold the end: another follows it", () => {
+  const checkpoints = open();
+  checkpoints.tick(10);
+  checkpoints.checkpointed(1, said("f0"));
+  checkpoints.checkpointed(1, said("f1"));
+  assert.deepEqual(shortly(checkpoints.end(12)), [], "while it is being recorded");
+  assert.deepEqual(shortly(checkpoints.recorded(20)), ["tell 1", "trigger 2"]);
+  assert.ok(!checkpoints.isFinal);
+});

@@ -1,0 +1,122 @@
+/**
+ * The checkpoints of one query in one epoch, as its coordinator drives them: it triggers one on the
+ * workers, collects what each fragment says of it, has it recorded when all have, and tells the
+ * workers. One is under way at a time. Triggers are idempotent: a worker whose session came back is
+ * told again. A checkpoint that begins when all fragments have ended is the last, and holds
+ * everything (SD24 to SD26). Pure: time and answers are events.
+ */
+import { CheckpointRound, type ManifestFragment, type Prepared } from "../../run/core/index.ts";
+
+export interface CheckpointedFragment {
+  readonly state: ManifestFragment;
+  readonly prepared: Prepared;
+}
+
+export type CheckpointEffect =
+  | { readonly kind: "trigger"; readonly checkpoint: number; readonly completed: number }
+  | {
+      readonly kind: "record";
+      readonly checkpoint: number;
+      readonly fragments: readonly CheckpointedFragment[];
+    }
+  | { readonly kind: "tell"; readonly checkpoint: number }
+  /** It took too long. What sinks prepared for it is in no later one, so the query begins anew. */
+  | { readonly kind: "givenUp"; readonly checkpoint: number; readonly missing: readonly string[] }
+  /** The last one is recorded. */
+  | { readonly kind: "final" };
+
+export interface QueryCheckpointsOptions {
+  readonly fragments: readonly string[];
+  /** The number of the last complete checkpoint; 0 where there is none. */
+  readonly last: number;
+  readonly intervalMs: number;
+  /** One that takes longer is given up. */
+  readonly timeoutMs: number;
+  readonly nowMs: number;
+}
+
+export class QueryCheckpoints {
+  readonly #options: QueryCheckpointsOptions;
+  readonly #round: CheckpointRound<CheckpointedFragment>;
+  #number: number;
+  /** The last complete one of this epoch. */
+  #completed = 0;
+  #dueMs: number;
+  #isRecording = false;
+  /** Whether the one under way began when all fragments had ended. */
+  #isLast = false;
+  #isFinal = false;
+  #wantsFinal = false;
+
+  constructor(options: QueryCheckpointsOptions) {
+    this.#options = options;
+    this.#round = new CheckpointRound(options.fragments);
+    this.#number = options.last;
+    this.#dueMs = options.nowMs + options.intervalMs;
+  }
+
+  /** Whether the last checkpoint is recorded. */
+  get isFinal(): boolean {
+    return this.#isFinal;
+  }
+
+  /** When `tick` is due. */
+  get dueMs(): number {
+    return this.#dueMs;
+  }
+
+  tick(nowMs: number): readonly CheckpointEffect[] {
+    if (nowMs < this.#dueMs || this.#isFinal || this.#isRecording) return [];
+    const checkpoint = this.#round.checkpoint;
+    if (checkpoint === undefined) return this.#begin(nowMs);
+    const missing = this.#round.missing();
+    this.#round.close();
+    this.#dueMs = Number.POSITIVE_INFINITY;
+    return [{ kind: "givenUp", checkpoint, missing }];
+  }
+
+  /** All fragments have ended: the next checkpoint to begin is the last. Idempotent. */
+  end(nowMs: number): readonly CheckpointEffect[] {
+    if (this.#wantsFinal) return [];
+    this.#wantsFinal = true;
+    return this.#isRecording || this.#round.checkpoint !== undefined ? [] : this.#begin(nowMs);
+  }
+
+  /** A worker's session came back: what it was told may be lost. */
+  again(): readonly CheckpointEffect[] {
+    const checkpoint = this.#round.checkpoint;
+    if (checkpoint === undefined || this.#isRecording) return [];
+    return [{ kind: "trigger", checkpoint, completed: this.#completed }];
+  }
+
+  checkpointed(checkpoint: number, said: CheckpointedFragment): readonly CheckpointEffect[] {
+    if (this.#isRecording) return [];
+    if (!this.#round.acknowledge(said.state.fragment, checkpoint, said)) return [];
+    const fragments = this.#round.states();
+    if (fragments === undefined) return [];
+    this.#isRecording = true;
+    return [{ kind: "record", checkpoint, fragments }];
+  }
+
+  /** The one under way is recorded. */
+  recorded(nowMs: number): readonly CheckpointEffect[] {
+    this.#isRecording = false;
+    this.#completed = this.#number;
+    this.#round.close();
+    this.#dueMs = nowMs + this.#options.intervalMs;
+    const tell = { kind: "tell", checkpoint: this.#number } as const;
+    if (this.#isLast) {
+      this.#isFinal = true;
+      return [tell, { kind: "final" }];
+    }
+    return this.#wantsFinal ? [tell, ...this.#begin(nowMs)] : [tell];
+  }
+
+  #begin(nowMs: number): readonly CheckpointEffect[] {
+    this.#number += 1;
+    this.#isLast = this.#wantsFinal;
+    this.#round.begin(this.#number);
+    this.#dueMs = nowMs + this.#options.timeoutMs;
+    return [{ kind: "trigger", checkpoint: this.#number, completed: this.#completed }];
+  }
+}
