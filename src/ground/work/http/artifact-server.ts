@@ -1,7 +1,7 @@
 /**
  * Serves a worker's artifacts to controllers: `GET /artifacts/NAME` with the cluster's token.
  * Rules: QU5, QU50, QU51. An answer has the promised length, or the connection breaks. Connections
- * are limited, and a stalled one is closed.
+ * are limited, and a stalled one is closed. On the same port kinds of work may take HTTP/2.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -15,6 +15,7 @@ import { ConnectionGate } from "../../kernel/node/connection-gate.ts";
 import type { TlsFiles } from "../../kernel/tls.ts";
 import { workLogFields } from "../core/assignment/index.ts";
 import type { ArtifactSpool, SpooledFile } from "../core/index.ts";
+import { alpnProtocols, type Http2Handler, takeHttp2 } from "./http2-beside.ts";
 
 export interface ArtifactServerOptions {
   readonly host: string;
@@ -25,6 +26,8 @@ export interface ArtifactServerOptions {
   readonly spool: Pick<ArtifactSpool, "stat">;
   readonly logger: Logger;
   readonly tls?: TlsFiles;
+  /** Takes streams of HTTP/2, and checks who sends them; absent: none are taken. */
+  readonly http2?: Http2Handler;
   readonly connectionsMax?: number;
 }
 
@@ -46,10 +49,11 @@ const pathPattern = /^\/artifacts\/([A-Za-z0-9][A-Za-z0-9_.-]{0,199})$/;
 const sendAtOnceBytesMax = 256 * 1024;
 
 export async function startArtifactServer(options: ArtifactServerOptions): Promise<ArtifactServer> {
-  const { host, tls } = options;
+  const { host, tls, http2 } = options;
   const server = createHttpServer(options, (request, response) => {
     void answer(options, request, response);
   });
+  const streams = http2 && takeHttp2(server, tls !== undefined, http2);
   const { connectionsMax: total = connectionsMaxDefault, logger } = options;
   // A silent connection is closed first; a worker may have only one client.
   const limits = {
@@ -67,13 +71,16 @@ export async function startArtifactServer(options: ArtifactServerOptions): Promi
   return {
     port,
     url: `${tls === undefined ? "http" : "https"}://${hostText}:${port}`,
-    close: () => close(server),
+    close: () => {
+      streams?.close();
+      return close(server);
+    },
   };
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-function createHttpServer({ tls }: ArtifactServerOptions, handler: Handler): Server {
+function createHttpServer({ tls, http2 }: ArtifactServerOptions, handler: Handler): Server {
   const limits = {
     maxHeaderSize: headerBytesMax,
     headersTimeout: headersMsMax,
@@ -84,7 +91,8 @@ function createHttpServer({ tls }: ArtifactServerOptions, handler: Handler): Ser
   if (tls === undefined) return createServer(limits, handler);
   const { cert, key, ca } = tls;
   const mutual = ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: true };
-  return createTlsServer({ ...limits, cert, key, ...mutual }, handler);
+  const protocols = http2 === undefined ? {} : { ALPNProtocols: alpnProtocols };
+  return createTlsServer({ ...limits, cert, key, ...mutual, ...protocols }, handler);
 }
 
 function listen(server: Server, { host, port }: ArtifactServerOptions): Promise<void> {

@@ -40,7 +40,8 @@ import {
 export interface StreamPoolOptions {
   readonly threads: number;
   readonly clock: Clock;
-  readonly places: Pick<StreamThreadOptions, "sourceDir" | "sinkDir">;
+  readonly places: Pick<StreamThreadOptions, "sourceDir" | "sinkDir"> &
+    Partial<Pick<StreamThreadOptions, "confined">>;
   /** What a Print sink gives; a promise means that there is no room for more until it resolves. */
   readonly print: (sink: string, text: string) => Promise<void> | undefined;
   readonly tell?: (text: string) => void;
@@ -209,6 +210,7 @@ export class StreamPool implements StreamHost {
     const { clock, places, memory, exchange, print, tell, lake } = this.#options;
     const words = newThreadWords(this.#reservation, memory.bytesMax);
     const options: StreamThreadOptions = {
+      confined: false,
       ...places,
       memory: words,
       exchange: exchange && {

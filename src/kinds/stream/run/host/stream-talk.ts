@@ -18,6 +18,8 @@ import type { StreamMemoryWords } from "./stream-memory.ts";
 export interface StreamThreadOptions {
   readonly sourceDir: string;
   readonly sinkDir: string;
+  /** Whether File sees those two directories and nothing else (SU60). */
+  readonly confined: boolean;
   readonly memory: StreamMemoryWords;
   /** How other processes' exchange ports are reached; absent: there is no exchange with any. */
   readonly exchange: Pick<ExchangeClientOptions, "headers" | "tls"> | undefined;

@@ -33,6 +33,7 @@ servePeer<StreamThread, StreamThreadOptions, StreamThreadOwner>((options, owner)
     connectors: createLocalConnectors({
       sourceDir,
       sinkDir,
+      confined: options.confined,
       ...(stagingDir !== undefined && {
         lake: { calls: askLake(owner), stagingDir, clock, prng: createSystemPrng() },
       }),

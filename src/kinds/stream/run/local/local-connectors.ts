@@ -1,6 +1,6 @@
 /**
- * The connectors of a query that runs in one process of its own: paths are relative to a folder,
- * and a Print sink writes where it is told.
+ * The connectors of a query: paths are relative to a folder, and a Print sink writes where it is
+ * told. In a cluster File sees nothing but that folder (SU60).
  */
 import { isAbsolute, join } from "node:path";
 import {
@@ -13,7 +13,6 @@ import type { SinkWriter, SourceReader } from "../core/connector.ts";
 import type { Connectors, OpenSink, OpenSource } from "../core/connectors.ts";
 import type { FragmentLake } from "../lake/fragment-lake.ts";
 import { openLookupTable } from "../lake/lookup-table.ts";
-
 import { openChecksumWriter } from "../sinks/checksum-writer.ts";
 import { openFileWriter } from "../sinks/file-writer.ts";
 import { openLakeWriter } from "../sinks/lake-writer.ts";
@@ -24,11 +23,14 @@ import { openGeneratorReader } from "../sources/generator-reader.ts";
 import { openHttpReader } from "../sources/http-reader.ts";
 import { openLakeReader } from "../sources/lake-reader.ts";
 import { openTcpReader } from "../sources/tcp-reader.ts";
+import { confine } from "./confine.ts";
 
 export interface LocalPlaces {
   /** Relative paths of sources are below it. */
   readonly sourceDir: string;
   readonly sinkDir: string;
+  /** Whether files outside of the two folders are refused. */
+  readonly confined?: boolean;
   /** What a person should know, such as the port of a source. */
   readonly tell?: (text: string) => void;
   readonly print: (sink: string, text: string) => Promise<void> | undefined;
@@ -43,9 +45,9 @@ const connectMsMax = 10_000;
 const httpQueueBytesMax = 16 * 1024 * 1024;
 
 const sources: Readonly<Record<string, Source>> = {
-  FILE: ({ op, settings, clock, from }, { sourceDir }) =>
-    openFileReader({
-      path: below(sourceDir, textOf(op.config, "FILE_PATH")),
+  FILE: async ({ op, settings, clock, from }, { sourceDir, confined }) =>
+    await openFileReader({
+      path: await fileBelow(sourceDir, textOf(op.config, "FILE_PATH"), confined),
       bufferBytes: settings.bufferBytes,
       follow: op.config.FOLLOW === true,
       from,
@@ -86,18 +88,18 @@ const sources: Readonly<Record<string, Source>> = {
 };
 
 const sinks: Readonly<Record<string, Sink>> = {
-  FILE: ({ op, schema, from }, { sinkDir }) =>
-    openFileWriter({
-      path: below(sinkDir, textOf(op.config, "FILE_PATH")),
+  FILE: async ({ op, schema, from }, { sinkDir, confined }) =>
+    await openFileWriter({
+      path: await fileBelow(sinkDir, textOf(op.config, "FILE_PATH"), confined),
       append: op.config.APPEND === true,
       writer: createRecordWriter(op, schema),
       from,
     }),
   LAKE: ({ op, schema }, places) => openLakeWriter({ op, schema, lake: lakeOf(places) }),
-  CHECKSUM: ({ op, schema, from }, { sinkDir }) => {
+  CHECKSUM: async ({ op, schema, from }, { sinkDir, confined }) => {
     const path = op.config.FILE_PATH;
-    return openChecksumWriter({
-      path: typeof path === "string" ? below(sinkDir, path) : undefined,
+    return await openChecksumWriter({
+      path: typeof path === "string" ? await fileBelow(sinkDir, path, confined) : undefined,
       writer: createRecordWriter(op, schema),
       from,
     });
@@ -146,6 +148,7 @@ function stopOf(config: Settings): GeneratorStop {
   return stop === "ONE" || stop === "NONE" ? stop : "ALL";
 }
 
-function below(folder: string, path: string): string {
+async function fileBelow(folder: string, path: string, confined = false): Promise<string> {
+  if (confined) return await confine(folder, path);
   return isAbsolute(path) ? path : join(folder, path);
 }
