@@ -57,6 +57,7 @@ const knownTables = [
   "stream_catalog",
   "stream_checkpoints",
   "stream_requests",
+  "stream_secrets",
   "stream_workers",
   "template_value_pools",
   "test_logs",
@@ -144,6 +145,7 @@ export function returnDatabase(database: WorldDatabase): void {
     DELETE FROM queries; -- With its plans and references.
     DELETE FROM query_history;
     DELETE FROM stream_requests;
+    DELETE FROM stream_secrets;
     UPDATE physical_sources SET superseded_by = NULL;
     DELETE FROM physical_sources;
     UPDATE sinks SET superseded_by = NULL;
