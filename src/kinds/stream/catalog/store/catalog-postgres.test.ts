@@ -1,8 +1,10 @@
 /** The contracts of the catalog on a real Postgres. */
 import { postgresFixture } from "../../../../ground/store/testing/fixtures.ts";
 import { testMovedRows } from "./move-rows.contract.ts";
+import { testPlannedRequests } from "./planned-requests.contract.ts";
 import { testRequests } from "./requests.contract.ts";
 
 const fixture = postgresFixture();
 testMovedRows(fixture);
 testRequests(fixture);
+testPlannedRequests(fixture);

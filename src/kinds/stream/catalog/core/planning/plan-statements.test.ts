@@ -62,7 +62,7 @@ function refusal(inputs: readonly PlannerInput[], on = snapshotOf(definitions)):
 const grouped =
   "SELECT auction, COUNT(*) AS n FROM bids GROUP BY auction WINDOW TUMBLING(ts, SIZE 1 SEC)";
 
-test("[SC20] a query has its plan, its fragments, and what it refers to", () => {
+test("[SC20] [SC8] a query has its plan, its fragments, and the sources that there are", () => {
   const change = changeOf("createQuery", `CREATE QUERY q AS ${grouped} INTO hot;`);
   assert.deepEqual(change.logicalSources, ["1"]);
   assert.deepEqual(change.physicalSources, ["2", "3"]);
@@ -89,7 +89,7 @@ test("[SC6] a query refers to the views and sources behind its names, and to all
   assert.deepEqual(changeOf("createQuery", late).sinks, ["6", "7"]);
 });
 
-test("[SC8] tables of the lake are named by their ids, with what is done with them", () => {
+test("[SC6] tables of the lake are named by their ids, with what is done with them", () => {
   const schema = [{ name: "auction", type: { name: "INT32", nullable: false } }] as const;
   const on = snapshotOf(
     `${definitions}

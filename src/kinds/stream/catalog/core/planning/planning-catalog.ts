@@ -173,17 +173,21 @@ function keyOf(name: string): string {
   return name.toUpperCase();
 }
 
-function sourceOf(row: LogicalSourceRow): LogicalSource {
-  const { name, definition } = row;
-  let query: LogicalSource["query"];
+/** Most rows of a large catalog are never asked for, so their texts are read at the first time. */
+function sourceOf({ name, source_schema, watermark, definition }: LogicalSourceRow): LogicalSource {
+  const schema = once(() => JSON.parse(source_schema) as Schema);
+  const bound = once(() => JSON.parse(watermark ?? "null") as Bound | null);
+  const query = once(() => (definition === null ? undefined : parseQueryText(definition)));
   return {
     name,
-    schema: JSON.parse(row.source_schema) as Schema,
-    watermark: row.watermark === null ? undefined : (JSON.parse(row.watermark) as object as Bound),
-    // Most definitions of a large catalog are never asked for.
+    get schema() {
+      return schema();
+    },
+    get watermark() {
+      return bound() ?? undefined;
+    },
     get query() {
-      if (definition !== null) query ??= parseQueryText(definition);
-      return query;
+      return query();
     },
   };
 }
@@ -191,22 +195,45 @@ function sourceOf(row: LogicalSourceRow): LogicalSource {
 type Bound = NonNullable<LogicalSource["watermark"]>;
 
 function physicalOf(row: PhysicalSourceRow, logical: string): PhysicalSource {
+  const config = once(() => placedAt(JSON.parse(row.source_config) as Settings, row.worker_id));
+  const parser = once(() => JSON.parse(row.parser_config) as Settings);
   return {
     id: row.physical_source_id,
     logical,
     type: spelled(sourceDescriptors, row.source_type),
-    config: placedAt(JSON.parse(row.source_config) as Settings, row.worker_id),
-    parser: JSON.parse(row.parser_config) as Settings,
+    get config() {
+      return config();
+    },
+    get parser() {
+      return parser();
+    },
   };
 }
 
 function sinkOf(row: SinkRow): SinkDefinition {
+  const schema = once(() => JSON.parse(row.sink_schema ?? "null") as Schema | null);
+  const config = once(() => placedAt(JSON.parse(row.sink_config) as Settings, row.worker_id));
+  const formatter = once(() => JSON.parse(row.formatter_config) as Settings);
   return {
     name: row.name,
-    schema: row.sink_schema === null ? undefined : (JSON.parse(row.sink_schema) as Schema),
     type: spelled(sinkDescriptors, row.sink_type),
-    config: placedAt(JSON.parse(row.sink_config) as Settings, row.worker_id),
-    formatter: JSON.parse(row.formatter_config) as Settings,
+    get schema() {
+      return schema() ?? undefined;
+    },
+    get config() {
+      return config();
+    },
+    get formatter() {
+      return formatter();
+    },
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
   };
 }
 

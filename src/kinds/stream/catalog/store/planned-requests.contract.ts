@@ -1,0 +1,120 @@
+/** Statements that are planned by snapshots of the store, and stored. */
+import assert from "node:assert/strict";
+import { describe, type TestContext, test } from "node:test";
+import { LakeStore } from "../../../../data/lake/index.ts";
+import { create, idColumn } from "../../../../data/lake/testing/open-catalog.ts";
+import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
+import { createPrng } from "../../../../ground/kernel/prng.ts";
+import { openFresh, type StoreFixture } from "../../../../ground/store/testing/store-fixture.ts";
+import type { CatalogSnapshot } from "../core/planner.ts";
+import { ThreadPlanner } from "../planning/thread-planner.ts";
+import { StreamCatalog } from "../service/stream-catalog.ts";
+import { addWorkers, lease, never } from "../testing/scripted-catalog.ts";
+import { createReadLakeTables } from "./read-lake-tables.ts";
+import { createReadSnapshot } from "./read-snapshot.ts";
+
+async function open(fixture: StoreFixture, t: TestContext) {
+  const { store } = await openFresh(fixture, t);
+  await store.transaction(async ({ db }) => {
+    const row = { ...lease, expires_at_ms: 0, api_url: "" };
+    await db.insertInto("coordinator_leases").values(row).execute();
+  });
+  await addWorkers(store, "w1", "w2");
+  const planner = new ThreadPlanner({ clock: realClock });
+  t.after(() => planner.close());
+  const readSnapshot = createReadSnapshot(createReadLakeTables(async () => new Map()));
+  const catalog = new StreamCatalog({
+    ...{ store, planner, readSnapshot, clock: realClock, lease: () => lease },
+    dialWorker: async () => assert.fail("nobody is dialled"),
+  });
+  const run = async (...statements: readonly string[]) =>
+    await catalog.execute({ statements }, never);
+  const snapshot = async (): Promise<CatalogSnapshot> => await store.read(readSnapshot);
+  return { store, run, snapshot };
+}
+
+const definitions = [
+  "CREATE LOGICAL SOURCE bids(ts UINT64 NOT NULL, auction INT32)",
+  `CREATE PHYSICAL SOURCE FOR bids TYPE File SET('a.csv' AS "SOURCE".FILE_PATH, 'w2' AS "SOURCE"."HOST")`,
+  "CREATE VIEW v AS SELECT auction, ts FROM bids",
+  "CREATE SINK hot TYPE Void",
+];
+
+export function testPlannedRequests(fixture: StoreFixture): void {
+  describe("statements, from their texts to rows", () => {
+    test("[SC20] what is stored is what the next statement is planned by", async (t) => {
+      const { store, run, snapshot } = await open(fixture, t);
+      await run(...definitions);
+      await run("CREATE QUERY q AS SELECT auction FROM v INTO hot");
+      const [plan, fragments, sources] = await store.read(async ({ db }) => [
+        await db.selectFrom("query_plans").selectAll().executeTakeFirstOrThrow(),
+        await db.selectFrom("query_fragments").selectAll().execute(),
+        await db.selectFrom("query_logical_sources").selectAll().execute(),
+      ]);
+      assert.equal(plan.statement, "CREATE QUERY q AS SELECT auction FROM v INTO hot");
+      assert.deepEqual(
+        fragments.map(({ fragment, worker_id, is_pinned }) => [fragment, worker_id, is_pinned]),
+        [["f0", "w2", 1]],
+      );
+      assert.equal(sources.length, 2);
+      const { topology } = await snapshot();
+      assert.deepEqual(
+        topology.workers.map(({ workerId, slotsUsed }) => [workerId, slotsUsed]),
+        [
+          ["w1", 0],
+          ["w2", 1],
+        ],
+      );
+      await assert.rejects(run("CREATE SINK hot TYPE Void"), { code: "AlreadyExists" });
+      await run("DROP QUERY q", "CREATE SINK cold TYPE Void");
+      await run("SELECT auction FROM bids INTO cold");
+    });
+
+    test("[SC21] a snapshot has the definitions of its version, read once", async (t) => {
+      const { run, snapshot } = await open(fixture, t);
+      const empty = await snapshot();
+      assert.deepEqual(empty.logicalSources, []);
+      assert.equal((await snapshot()).logicalSources, empty.logicalSources);
+      await run(...definitions);
+      const after = await snapshot();
+      assert.ok(after.version > empty.version);
+      assert.deepEqual(
+        after.logicalSources.map(({ name, kind }) => [name, kind]),
+        [
+          ["bids", "LOGICAL"],
+          ["v", "VIEW"],
+        ],
+      );
+      assert.deepEqual(
+        [after.physicalSources.length, after.sinks.length, after.topology.workers.length],
+        [1, 1, 2],
+      );
+    });
+
+    test("[SC6] the tables of the lake are those of the same moment", async (t) => {
+      const { store, run, snapshot } = await open(fixture, t);
+      assert.deepEqual((await snapshot()).tables, []);
+      const lake = new LakeStore({ store, prng: createPrng("lake") });
+      const column = { ...idColumn, name: "auction", type: "INTEGER", nullable: true };
+      await lake.commit({
+        ...{ readSnapshot: (await lake.current()).snapshot, token: "t", author: "", message: "" },
+        changes: [create("results", { columns: [column] })],
+      });
+      const { tables = [] } = await snapshot();
+      assert.deepEqual(
+        tables.map(({ name, schema }) => [name, schema]),
+        [["results", [{ name: "auction", type: { name: "INT32", nullable: true } }]]],
+      );
+      await run(...definitions);
+      await run(`CREATE SINK stored TYPE Lake SET('results' AS "SINK"."TABLE")`);
+      await run("SELECT auction FROM bids INTO stored");
+      const rows = await store.read(({ db }) =>
+        db.selectFrom("query_lake_tables").selectAll().execute(),
+      );
+      assert.deepEqual(
+        rows.map(({ table_id, writes }) => [table_id, writes]),
+        [[tables[0]?.tableId, 1]],
+      );
+    });
+  });
+}
