@@ -1,9 +1,12 @@
 /** Running continuous queries: connectors, hosts of fragments, checkpoints, commands. */
 import "../language/index.ts";
 
+export { readCheckpoint } from "./checkpoint/read-checkpoint.ts";
+export { storeState } from "./checkpoint/store-state.ts";
 export { EdgeHub } from "./exchange/edge-hub.ts";
 export { ExchangeClient } from "./exchange/exchange-client.ts";
 export { openExchangePort } from "./exchange/exchange-port.ts";
+export { serveExchange } from "./exchange/exchange-server.ts";
 export { HereHost } from "./host/here-host.ts";
 export { unlimitedMemory } from "./host/stream-memory.ts";
 export { StreamPool, type StreamPoolOptions } from "./host/stream-pool.ts";

@@ -5,7 +5,7 @@ import type { Manifest, ManifestFragment } from "../core/manifest.ts";
 import type { RestoredFragment } from "../core/stream-host.ts";
 
 export async function readCheckpoint(
-  manifest: Manifest,
+  manifest: Pick<Manifest, "fragments">,
   objects: ObjectStore,
   files: Files,
 ): Promise<ReadonlyMap<string, RestoredFragment>> {
