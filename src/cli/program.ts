@@ -159,6 +159,7 @@ function addClientCommands(program: Command, run: RunAction): void {
     )
     .option("-c, --command <sql>", "run this statement (may be repeated)", collect)
     .option("-f, --file <path>", "run the statements of a file (- is standard input)")
+    .option("--atomic", "run them as one bundle, all or none (statements about streams)")
     .option("--timeout <seconds>", "give up when no row came after so long", parseSeconds)
     .addHelpText(
       "after",
@@ -171,11 +172,13 @@ function addClientCommands(program: Command, run: RunAction): void {
     )
     .action(async (options) => {
       await run.ask(async (interrupted) => {
-        const [{ commandContext }, { runSqlCommand }] = await Promise.all([
+        const [{ commandContext }, { runSqlCommand }, { streamLanguage }] = await Promise.all([
           import("../ground/command/context.ts"),
           import("../data/statements/cli/sql.ts"),
+          import("../kinds/stream/catalog/cli/stream-language.ts"),
         ]);
-        await runSqlCommand(commandContext(options), options, interrupted);
+        const languages = [streamLanguage];
+        await runSqlCommand(commandContext(options), options, interrupted, languages);
       });
     });
 }

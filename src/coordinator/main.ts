@@ -14,6 +14,7 @@ import {
 import { createAskPart, createAskReplicaPart } from "../kinds/ask/index.ts";
 import { createLoadPart } from "../kinds/load/index.ts";
 import { createRefreshPart, watchedRefreshTables } from "../kinds/refresh/index.ts";
+import { createStreamPart, watchedStreamTables } from "../kinds/stream/index.ts";
 import { type OpenedController, openController } from "./open-controller.ts";
 import { registerParts } from "./open-tables.ts";
 import type { ControllerOptions } from "./options.ts";
@@ -24,6 +25,7 @@ export const controllerKinds: readonly ControllerKind<ControllerOptions>[] = [
   { createPart: createStatementsPart, createPartWithoutStore: createSqlPart },
   { createPart: createRefreshPart, watched: watchedRefreshTables },
   { createPart: createLoadPart },
+  { createPart: (context) => createStreamPart(context), watched: watchedStreamTables },
   { createPart: createAskPart, createPartWithoutStore: createAskReplicaPart },
 ];
 

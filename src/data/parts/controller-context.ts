@@ -19,7 +19,7 @@ import type {
   TableGuard,
   Uploads,
 } from "../lake/index.ts";
-import type { StatementHandler } from "../statements/core/index.ts";
+import type { LanguageHandler, StatementHandler } from "../statements/core/index.ts";
 import type { QueriesPort, StatementRouter } from "../statements/index.ts";
 
 export interface ControllerContext extends ProcessContext {
@@ -52,7 +52,7 @@ export type CoordinatorContext = ControllerContext & StoreContext;
 /** What a room adds to a coordinator or a query-api. */
 export interface ControllerPart extends Part {
   readonly routes?: InstallRoutes;
-  readonly statements?: StatementHandler;
+  readonly statements?: StatementHandler | LanguageHandler;
   /** Relations that SQL may read. */
   readonly relations?: ReadableRelations;
   /** Protects tables of the lake from statements. */

@@ -82,6 +82,30 @@ test("[SR2] what nobody takes is told with what statements begin with", async ()
   await assert.rejects(lines("CREATE BUOY north south"), { code: "bad_sql" });
 });
 
+test("[SR6] a language of its own gets its whole text, which DuckDB could not read", async () => {
+  const own = new StatementRouter({ clock: realClock, prng: createPrng(2) });
+  own.register(others);
+  own.register({
+    heads: ["HOIST FLAG"],
+    language: {
+      rules: { commentsNest: false, backticks: true, backslashes: true },
+      takes: (text) => text.startsWith("HOIST"),
+    },
+    parseText: (text) => ({ role: "operate", run: async () => done(text) }),
+  });
+  const text = "HOIST FLAG 'it\\'s up'";
+  const { stream } = await own.run(text, { mayWrite: true }, signal);
+  const chunks = await Array.fromAsync(stream);
+  assert.ok(
+    Buffer.concat(chunks)
+      .toString()
+      .includes(JSON.stringify([text])),
+  );
+  await assert.rejects(own.run(text, { mayWrite: false }, signal), { code: "forbidden" });
+  const refused = { hint: "Statements begin with CREATE, SHOW or HOIST." };
+  await assert.rejects(own.run("SELECT 1", { mayWrite: true }, signal), refused);
+});
+
 test("[SR3] a statement that changes something needs a token that may", async () => {
   const before = [...ran];
   await assert.rejects(lines("CREATE BUOY west", false), { code: "forbidden" });

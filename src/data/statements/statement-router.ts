@@ -1,4 +1,4 @@
-/** Routes every statement to the handler of its kind. Rules: SR1 to SR4. */
+/** Routes every statement to the handler of its kind. Rules: SR1 to SR4, SR6. */
 import type { Clock } from "../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../ground/kernel/errors.ts";
 import type { QueryId } from "../../ground/kernel/ids.ts";
@@ -6,6 +6,7 @@ import { newQueryId } from "../../ground/kernel/new-query-id.ts";
 import type { Prng } from "../../ground/kernel/prng.ts";
 import { refuseStatement, TokenCursor } from "../sql/core/index.ts";
 import type {
+  LanguageHandler,
   LocalAnswer,
   ParsedStatement,
   StatementHandler,
@@ -25,6 +26,7 @@ const timeoutMsDefault = 60_000;
 
 export class StatementRouter {
   readonly #handlers = new Map<string, StatementHandler>();
+  readonly #languages: LanguageHandler[] = [];
   readonly #clock: Clock;
   readonly #prng: Prng;
 
@@ -33,7 +35,11 @@ export class StatementRouter {
     this.#prng = prng;
   }
 
-  register(handler: StatementHandler): void {
+  register(handler: StatementHandler | LanguageHandler): void {
+    if ("language" in handler) {
+      this.#languages.push(handler);
+      return;
+    }
     for (const head of handler.heads) {
       assert(!this.#handlers.has(head), `one kind of statements begins with ${head}`);
       this.#handlers.set(head, handler);
@@ -51,21 +57,27 @@ export class StatementRouter {
   }
 
   #parse(text: string): ParsedStatement {
+    const foreign = this.#languages.find(({ language }) => language.takes(text));
+    if (foreign !== undefined) return foreign.parseText(text);
     const cursor = new TokenCursor(text);
     const words = headOf(cursor);
     for (let count = words.length; count > 0; count -= 1) {
       const handler = this.#handlers.get(words.slice(0, count).join(" "));
       if (handler !== undefined) return handler.parse(cursor, (verb) => this.#after(verb));
     }
-    const verbs = [...this.#handlers.keys()].map((head) => head.split(" ", 1)[0] ?? head);
+    const verbs = this.#heads().map((head) => head.split(" ", 1)[0] ?? head);
     throw refuseStatement(cursor, [...new Set(verbs)]);
   }
 
   #after(verb: string): readonly string[] {
     const begins = `${verb} `;
-    return [...this.#handlers.keys()].flatMap((head) =>
+    return this.#heads().flatMap((head) =>
       head.startsWith(begins) ? [head.slice(begins.length)] : [],
     );
+  }
+
+  #heads(): readonly string[] {
+    return [...this.#handlers.keys(), ...this.#languages.flatMap(({ heads }) => heads)];
   }
 }
 

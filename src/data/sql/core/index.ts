@@ -20,7 +20,7 @@ export {
   type TreeNode,
   textOf,
 } from "./serialized-sql.ts";
-export { isBlank, splitStatements } from "./split-statements.ts";
+export { isBlank, type OtherLanguage, splitStatements } from "./split-statements.ts";
 export type {
   ColumnDefinition,
   Statement,
@@ -30,6 +30,13 @@ export type {
 export { type TableRef, tableRefs } from "./table-refs.ts";
 export type { TableUse } from "./table-scope.ts";
 export { TokenCursor } from "./token-cursor.ts";
-export { type LexicalRules, scanTokens, type Token } from "./tokens.ts";
+export {
+  duckdbRules,
+  keywordOf,
+  type LexicalRules,
+  scanStatement,
+  scanTokens,
+  type Token,
+} from "./tokens.ts";
 export { volatilePartsOf } from "./volatile.ts";
 export { wantedValues } from "./wanted-values.ts";

@@ -1,5 +1,5 @@
 /** Splits a script at semicolons outside texts, quoted names and comments (CM5). */
-import { scanTokens } from "./tokens.ts";
+import { duckdbRules, type LexicalRules, scanStatement, scanTokens } from "./tokens.ts";
 
 export interface Split {
   /** Whole statements, without semicolons. Empty ones are left out. */
@@ -8,20 +8,37 @@ export interface Split {
   readonly rest: string;
 }
 
-export function splitStatements(script: string): Split {
+/** Statements that are not DuckDB's, and in which texts and names may end elsewhere. */
+export interface OtherLanguage {
+  readonly rules: LexicalRules;
+  /** Whether a statement is of this language. What follows a semicolon does not count. */
+  takes(text: string): boolean;
+}
+
+export function splitStatements(script: string, others: readonly OtherLanguage[] = []): Split {
   const statements: string[] = [];
   let start = 0;
-  let isEmpty = true;
-  for (const { kind, text, position } of scanTokens(script).tokens) {
-    if (kind !== "punctuation" || text !== ";") {
-      isEmpty = false;
-      continue;
+  for (;;) {
+    const scans = [...others.map(({ rules }) => rules), duckdbRules].map((rules) =>
+      scanStatement(script, start, rules),
+    );
+    const chosen = scans.find((scan, at) => {
+      const language = others[at];
+      return language === undefined || language.takes(textOf(script, start, scan));
+    });
+    const end = chosen?.tokens.at(-1);
+    if (end?.text !== ";" || end.kind !== "punctuation") {
+      return { statements, rest: script.slice(start) };
     }
-    if (!isEmpty) statements.push(script.slice(start, position).trim());
-    start = position + 1;
-    isEmpty = true;
+    if ((chosen?.tokens.length ?? 0) > 1) statements.push(script.slice(start, end.position).trim());
+    start = end.position + 1;
   }
-  return { statements, rest: script.slice(start) };
+}
+
+function textOf(script: string, start: number, scan: ReturnType<typeof scanStatement>): string {
+  const last = scan.tokens.at(-1);
+  if (scan.unfinished !== undefined || last === undefined) return script.slice(start);
+  return script.slice(start, last.position + last.text.length);
 }
 
 /** Whether the text is only white space and comments. */

@@ -44,9 +44,11 @@ export interface LexicalRules {
   readonly commentsNest: boolean;
   /** Names may be in backticks too. */
   readonly backticks: boolean;
+  /** In a text `\\'` is a quote and `\\\\` a backslash, besides `''`. */
+  readonly backslashes?: boolean;
 }
 
-const duckdbRules: LexicalRules = { commentsNest: true, backticks: false };
+export const duckdbRules: LexicalRules = { commentsNest: true, backticks: false };
 
 /** Spaces of other widths and the byte order mark, which are blanks to DuckDB outside quotes. */
 const wideSpaces = "\\u00a0\\u2000-\\u200b\\u202f\\u205f\\u2060\\u3000\\ufeff";
@@ -73,8 +75,18 @@ const continuation = new RegExp(
 );
 
 export function scanTokens(text: string, rules: LexicalRules = duckdbRules): Scan {
+  return scanStatement(text, 0, rules, false);
+}
+
+/** From a position to the first semicolon, which is the last token then, or to the end. */
+export function scanStatement(
+  text: string,
+  from: number,
+  rules: LexicalRules,
+  endsAtSemicolon = true,
+): Scan {
   const tokens: Token[] = [];
-  let at = 0;
+  let at = from;
   while (at < text.length) {
     const blank = match(space, text, at);
     if (blank !== undefined) {
@@ -93,6 +105,7 @@ export function scanTokens(text: string, rules: LexicalRules = duckdbRules): Sca
     if ("closing" in next) return { tokens, unfinished: { ...next, position: at } };
     tokens.push(next);
     at += next.text.length;
+    if (endsAtSemicolon && next.text === ";") break;
   }
   return { tokens, unfinished: undefined };
 }
@@ -146,9 +159,10 @@ export function keywordOf(token: Token | undefined): string {
   return /^[A-Za-z0-9_]+$/.test(token.text) ? token.text.toUpperCase() : "";
 }
 
-function nextToken(text: string, at: number, { backticks }: LexicalRules): Token | Unclosed {
+function nextToken(text: string, at: number, rules: LexicalRules): Token | Unclosed {
+  const { backticks, backslashes = false } = rules;
   const first = text[at] ?? "";
-  if (first === "'") return scanText(text, at, 0, "text");
+  if (first === "'") return scanText(text, at, 0, backslashes ? "escaped" : "text");
   if (first === '"' || (first === "`" && backticks)) return scanQuotedName(text, at, first);
   if (text[at + 1] === "'") {
     if (first === "e" || first === "E") return scanText(text, at, 1, "escaped");
@@ -244,9 +258,9 @@ function endOfText(text: string, start: number, kind: TextKind): number | undefi
     const quote = text.indexOf("'", at);
     if (quote < 0) return undefined;
     if (kind === "escaped") {
-      const backslash = text.indexOf("\\", at);
-      if (backslash >= 0 && backslash < quote) {
-        at = backslash + 2;
+      const backslash = text.slice(at, quote).indexOf("\\");
+      if (backslash >= 0) {
+        at += backslash + 2;
         continue;
       }
     }

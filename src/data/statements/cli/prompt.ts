@@ -5,11 +5,13 @@ import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import type { CommandContext } from "../../../ground/command/index.ts";
 import { failureOf, formatFailure } from "../../../ground/command/index.ts";
-import { isBlank, splitStatements } from "../../sql/core/index.ts";
+import { isBlank, type OtherLanguage, splitStatements } from "../../sql/core/index.ts";
+import { Bundles } from "./bundles.ts";
 import { runStatement } from "./run-statement.ts";
 
 const historyMax = 1_000;
 const help = `Statements end with a semicolon. Ctrl-C cancels the running one.
+  BEGIN; …; COMMIT   statements about streams, all of them or none
   .help or \\?   this
   .quit or \\q   leave (so does Ctrl-D)
 `;
@@ -20,8 +22,10 @@ const quits = new Set([".quit", ".exit", "\\q"]);
 export async function runPrompt(
   context: CommandContext,
   timeoutMs: number | undefined,
+  languages: readonly OtherLanguage[],
 ): Promise<void> {
   const { terminal } = context;
+  const bundles = new Bundles();
   const lines = createInterface({
     input: process.stdin,
     output: process.stdout,
@@ -38,6 +42,7 @@ export async function runPrompt(
       return;
     }
     pending = "";
+    bundles.discard();
     discardLine(lines);
     terminal.out("^C\n");
     prompt(lines, pending);
@@ -48,12 +53,12 @@ export async function runPrompt(
     if (quits.has(command)) break;
     if (helps.has(command)) terminal.out(help);
     else pending += `${line}\n`;
-    const { statements, rest } = splitStatements(pending);
+    const { statements, rest } = splitStatements(pending, languages);
     pending = isBlank(rest) ? "" : rest;
     for (const statement of statements) {
       remember(statement);
       running = new AbortController();
-      await runAndReport(context, statement, timeoutMs, running.signal);
+      await runAndReport(context, bundles, statement, timeoutMs, running.signal);
       running = undefined;
     }
     prompt(lines, pending);
@@ -69,13 +74,15 @@ export function discardLine(lines: Interface): void {
 
 async function runAndReport(
   context: CommandContext,
+  bundles: Bundles,
   statement: string,
   timeoutMs: number | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const { terminal } = context;
   try {
-    await runStatement(context, statement, timeoutMs, signal);
+    const next = bundles.take(statement);
+    if (next !== undefined) await runStatement(context, next, timeoutMs, signal);
   } catch (thrown) {
     if (signal.aborted) {
       terminal.err(terminal.paintError.yellow("cancelled\n"));

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { CommandContext } from "../../../ground/command/index.ts";
 import { exitCodes, Failure } from "../../../ground/command/index.ts";
-import { isBlank, splitStatements } from "../../sql/core/index.ts";
+import { isBlank, type OtherLanguage, splitStatements } from "../../sql/core/index.ts";
+import { Bundles } from "./bundles.ts";
 import { runPrompt } from "./prompt.ts";
 import { runStatement } from "./run-statement.ts";
 
@@ -9,24 +10,35 @@ export interface SqlOptions {
   readonly command?: readonly string[];
   readonly file?: string;
   readonly timeout?: string;
+  /** All statements are one bundle. */
+  readonly atomic?: boolean;
 }
 
 export async function runSqlCommand(
   context: CommandContext,
   options: SqlOptions,
   signal: AbortSignal,
+  languages: readonly OtherLanguage[] = [],
 ): Promise<void> {
   const timeoutMs = options.timeout === undefined ? undefined : Number(options.timeout) * 1000;
   const script = await scriptOf(options);
   if (script === undefined) {
-    await runPrompt(context, timeoutMs);
+    await runPrompt(context, timeoutMs, languages);
     return;
   }
-  const { statements, rest } = splitStatements(script);
+  const { statements, rest } = splitStatements(script, languages);
   const all = isBlank(rest) ? statements : [...statements, rest.trim()];
   if (all.length === 0) throw new Failure("usage", "there is no statement to run", exitCodes.usage);
+  const bundles = new Bundles();
+  const whole = options.atomic === true ? ["BEGIN", ...all, "COMMIT"] : all;
   // Stops at the first failure.
-  for (const statement of all) await runStatement(context, statement, timeoutMs, signal);
+  for (const statement of whole) {
+    const next = bundles.take(statement);
+    if (next !== undefined) await runStatement(context, next, timeoutMs, signal);
+  }
+  if (bundles.isOpen) {
+    throw new Failure("usage", "BEGIN without COMMIT: nothing was done", exitCodes.usage);
+  }
 }
 
 /** Undefined when the input is interactive. */

@@ -1,6 +1,7 @@
 /** The interface for kinds that register statements. */
 export { done, type LocalAnswer } from "./local-answer.ts";
 export type {
+  LanguageHandler,
   ParsedStatement,
   StatementHandler,
   StatementRequest,

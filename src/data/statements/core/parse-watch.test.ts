@@ -8,7 +8,7 @@ import { parseWatch } from "./parse-watch.ts";
 
 const watched = { ...ownWatchedTables, ...watchedRefreshTables };
 
-const accepted: readonly [text: string, want: object][] = [
+const accepted: [text: string, want: object][] = [
   ["SELECT * FROM workers", { columns: undefined, where: [] }],
   ["/* all */ SELECT * FROM workers -- of them", { columns: undefined, where: [] }],
   ["watch select worker_id, state from WORKERS;", { columns: ["worker_id", "state"], where: [] }],
@@ -53,6 +53,21 @@ const accepted: readonly [text: string, want: object][] = [
     },
   ],
 ];
+const active = { kind: "compare", column: "state", op: "=", value: "ACTIVE" };
+accepted.push(
+  [
+    "WATCH SELECT id, state, capacity FROM workers WHERE state = 'ACTIVE';",
+    { columns: ["state", "capacity"], keyAs: "id", where: [active] },
+  ],
+  [
+    "SELECT worker_id, ID FROM workers WHERE id IN ('a')",
+    {
+      columns: ["worker_id"],
+      keyAs: "id",
+      where: [{ kind: "in", column: "worker_id", values: ["a"] }],
+    },
+  ],
+);
 for (const [text, want] of accepted) {
   test(`[SR5] reads: ${text}`, () => {
     assert.deepEqual(parseWatch(text, watched), {

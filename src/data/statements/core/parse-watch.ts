@@ -17,6 +17,8 @@ import { scanTokens, TokenCursor } from "../../sql/core/index.ts";
 const textLengthMax = 4_096;
 const conditionsMax = 32;
 const inValuesMax = 100;
+/** Another name of the column that identifies a row, in tables without such a column. */
+const keyAlias = "id";
 
 export function parseWatch(text: string, watched: WatchedTables): WatchSelect {
   if (text.length > textLengthMax) {
@@ -59,11 +61,16 @@ class WatchParser {
     const names = isWhole ? undefined : this.#columnNames();
     if (!isWhole) this.#expect("FROM");
     const table = this.#table();
-    const columns = names?.map((name) => checkColumn(table, name).column);
+    const isAlias = (name: Name): boolean => name.value === keyAlias && !hasColumn(table, keyAlias);
+    const columns = names
+      ?.filter((name) => !isAlias(name))
+      .map((name) => checkColumn(table, name).column);
+    const keyAs = names?.some(isAlias) ? keyAlias : undefined;
     const where = cursor.take("WHERE") ? this.#conditions(table) : [];
     cursor.takeSymbol(";");
     if (!cursor.isAtEnd) throw this.#unexpected("AND, WHERE or the end");
-    return { table: table.name, key: table.key, columns, where };
+    const { name, key } = table;
+    return { table: name, key, columns, where, ...(keyAs === undefined ? {} : { keyAs }) };
   }
 
   /** Undefined for all. */
@@ -178,11 +185,16 @@ function checkColumn(
   table: NamedTable,
   { value, shown, at }: Name,
 ): { readonly column: string; readonly type: string } {
-  const { name, columns } = table;
-  const type = Object.hasOwn(columns, value) ? columns[value] : undefined;
-  if (type !== undefined) return { column: value, type };
+  const { name, columns, key } = table;
+  const column = value === keyAlias && !hasColumn(table, value) ? key : value;
+  const type = hasColumn(table, column) ? columns[column] : undefined;
+  if (type !== undefined) return { column, type };
   const known = Object.keys(columns).join(", ");
   throw refuse(`${name} has no column ${shown} (character ${at}); it has ${known}`);
+}
+
+function hasColumn({ columns }: NamedTable, name: string): boolean {
+  return Object.hasOwn(columns, name);
 }
 
 function refuse(message: string): OperatingError {

@@ -1,6 +1,6 @@
 /** What a kind of statement registers: how it begins, who may run it, and what it does. */
 import type { QueryId } from "../../../ground/kernel/ids.ts";
-import type { OthersAfter, TokenCursor } from "../../sql/core/index.ts";
+import type { OtherLanguage, OthersAfter, TokenCursor } from "../../sql/core/index.ts";
 import type { LocalAnswer } from "./local-answer.ts";
 
 export interface StatementHandler {
@@ -8,6 +8,14 @@ export interface StatementHandler {
   readonly heads: readonly string[];
   /** Parses from the statement's first token to its end. Throws `bad_sql`. */
   parse(cursor: TokenCursor, othersAfter: OthersAfter): ParsedStatement;
+}
+
+/** Statements in a language of their own, which reads the text itself (SR6). */
+export interface LanguageHandler {
+  /** Their first words, in capitals, for errors. */
+  readonly heads: readonly string[];
+  readonly language: OtherLanguage;
+  parseText(text: string): ParsedStatement;
 }
 
 export interface ParsedStatement {

@@ -27,6 +27,10 @@ import type { RefreshLoad } from "../../../kinds/refresh/http/external-metrics.t
 import { installRefreshLoad } from "../../../kinds/refresh/http/refresh-load.ts";
 import { installTables } from "../../../kinds/refresh/http/tables.ts";
 import type { TablesPort } from "../../../kinds/refresh/http/tables-port.ts";
+import {
+  type StreamCatalogPort,
+  streamRoutes,
+} from "../../../kinds/stream/catalog/http/stream-routes.ts";
 import type { ApiPorts, WorkersPort } from "../ports.ts";
 import type { ReadyBody, RegistrationBody, StatusBody, WorkerBody } from "../schemas.ts";
 import type { ApiConfig } from "../server.ts";
@@ -90,6 +94,7 @@ export class FakeCluster {
           installTables(app, tables ?? ({} as TablesPort), prng);
         },
         loadRoutes(load ?? ({} as LoadService)),
+        streamRoutes({} as StreamCatalogPort),
         (app, http) => installPrometheus(app, { promql: this.promql, ingest }, http),
       ],
       attention: {

@@ -34,6 +34,11 @@ const change = (op: CatalogChange["op"], row: WatchRow, oldRow?: WatchRow): Cata
   oldRow,
 });
 
+test("[ST36] the key is shown under its other name, if that was asked for", () => {
+  const shown = projectWatch({ ...select, keyAs: "id" }, seen);
+  assert.deepEqual(shown, { id: "w1", capacity: 1 });
+});
+
 const cases: readonly [name: string, change: CatalogChange, want: string | undefined][] = [
   ["[ST31] created inside", change("CREATE", seen), "CREATE 1"],
   ["[ST31] created outside", change("CREATE", unseen), undefined],

@@ -30,6 +30,8 @@ export interface WatchSelect {
   readonly key: string;
   /** Undefined for all. The key column is always shown, so that a DROP can be understood. */
   readonly columns: readonly string[] | undefined;
+  /** The name under which the key is shown instead of its own. */
+  readonly keyAs?: string | undefined;
   /** All must hold. Without any, every row matches. */
   readonly where: readonly WatchCondition[];
 }
@@ -40,8 +42,8 @@ export function matchesWatch(select: WatchSelect, row: WatchRow): boolean {
 
 export function projectWatch(select: WatchSelect, row: WatchRow): WatchRow {
   if (select.columns === undefined) return row;
-  const { key } = select;
-  const shown: Record<string, WatchValue> = { [key]: row[key] ?? null };
+  const { key, keyAs = key } = select;
+  const shown: Record<string, WatchValue> = { [keyAs]: row[key] ?? null };
   for (const column of select.columns) shown[column] = row[column] ?? null;
   return shown;
 }

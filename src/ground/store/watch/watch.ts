@@ -20,6 +20,7 @@ import {
 export interface WatchOptions {
   readonly table: WatchSelect["table"];
   readonly columns?: readonly string[] | undefined;
+  readonly keyAs?: string | undefined;
   readonly where?: readonly WatchCondition[] | undefined;
   /** The last revision that the consumer has seen. Undefined to begin with a SNAPSHOT. */
   readonly fromRevision?: Revision | undefined;
@@ -30,10 +31,10 @@ const pageRowsMax = 200;
 
 export async function* watch(store: Store, options: WatchOptions): AsyncGenerator<WatchEvent> {
   const { signal } = options;
-  const { table, columns, where = [] } = options;
+  const { table, columns, keyAs, where = [] } = options;
   const key = watchedColumns(store.watched, table)?.key;
   assert(key !== undefined, `${table} is a watched table`);
-  const select = { table, key, columns, where };
+  const select = { table, key, columns, keyAs, where };
   let bell = Promise.withResolvers<void>();
   const ring = (): void => bell.resolve();
   const unsubscribe = store.onPoke(ring);

@@ -2,7 +2,13 @@
 import "./error-codes.ts";
 
 export { watchedStreamTables } from "./core/tables.ts";
+export { readQueriesAttention } from "./http/attention.ts";
+export { type StreamCatalogPort, streamRoutes } from "./http/stream-routes.ts";
 export { ThreadPlanner, type ThreadPlannerOptions } from "./planning/thread-planner.ts";
+export { createWorkerDial } from "./service/dial-worker.ts";
+export { StreamCatalog, type StreamCatalogDeps } from "./service/stream-catalog.ts";
+export { createLakeGuard } from "./statements/lake-guard.ts";
+export { createStreamStatements } from "./statements/stream-statements.ts";
 export {
   insertFragment,
   moveFragment,

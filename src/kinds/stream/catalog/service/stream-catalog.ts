@@ -99,19 +99,19 @@ export class StreamCatalog {
 
   /**
    * The query once it is in the state, has ended, or the time is over: the caller sees where it got
-   * to. `undefined` when it is gone.
+   * to. Without a state it is the query as it is. `undefined` when it is gone.
    */
   async waitFor(
     queryId: string,
-    state: QueryBody["state"],
+    state: QueryBody["state"] | undefined,
     waitMsMax: number,
     signal: AbortSignal,
   ): Promise<QueryBody | undefined> {
     let last: QueryBody | undefined;
     const look = async (tx: Tx) => {
       [last] = (await readQueries(tx, {})).filter(({ query_id }) => query_id === queryId);
-      const isOver = last === undefined || last.state === state || hasEnded.has(last.state);
-      return isOver ? undefined : notYet(state);
+      if (last === undefined || state === undefined) return undefined;
+      return last.state === state || hasEnded.has(last.state) ? undefined : notYet(state);
     };
     await awaitState(this.#deps, { waitMsMax, signal, look }).catch((thrown: unknown) => {
       const isLate = thrown instanceof OperatingError && thrown.code === "deadline_exceeded";

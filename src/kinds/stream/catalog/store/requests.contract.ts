@@ -5,6 +5,7 @@ import { eventually } from "../../../../ground/kernel/testing/eventually.ts";
 import type { StoreFixture } from "../../../../ground/store/testing/store-fixture.ts";
 import type { ChangeAnswer, QueryBody } from "../core/bodies.ts";
 import type { CatalogChange, CatalogQuestion, ShowFilter } from "../core/changes.ts";
+import { createLakeGuard } from "../statements/lake-guard.ts";
 import {
   addWorkers,
   drop,
@@ -483,6 +484,33 @@ export function testRequests(fixture: StoreFixture): void {
       await assert.rejects(set("PAUSED", "missing"), { code: "DoesNotExist" });
       await scripted.run(drop("query", "q"));
       await assert.rejects(set("RUNNING"), { code: "conflict", message: /is being dropped/ });
+    });
+
+    test("[SC32, SC6] a table of the lake that a query reads or writes is not changed", async (t) => {
+      const scripted = await openScripted(fixture, t);
+      await addWorkers(scripted.store, "w1", "w2");
+      await scripted.store.transaction(async ({ db }) => {
+        const table = { begin_snapshot: 1, end_snapshot: null, schema_id: 0, path_is_relative: 1 };
+        for (const table_id of [7, 8]) {
+          const names = { table_uuid: `u${table_id}`, table_name: "orders", path: "orders/" };
+          await db
+            .insertInto("ducklake_table")
+            .values({ ...table, ...names, table_id })
+            .execute();
+        }
+      });
+      const guard = createLakeGuard(scripted.store);
+      const change = (tableId: number) =>
+        guard.checkChange({ table: { tableId, name: "orders" } } as never, undefined, {} as never);
+      const holds = await change(7);
+      await scripted.run(query("q", { tables: [{ tableId: 7, writes: true }] }));
+      const refused = {
+        code: "reference_violated",
+        message: "orders is written by the continuous query q, which is PENDING",
+      };
+      await assert.rejects(change(7), refused);
+      await assert.rejects(scripted.store.catalogTransaction(holds), refused);
+      assert.equal(await scripted.store.catalogTransaction(await change(8)), true);
     });
 
     testWorkers(fixture);

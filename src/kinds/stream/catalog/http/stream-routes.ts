@@ -1,0 +1,342 @@
+/**
+ * `/api/v1/streams/…`: the requests of the catalog over HTTP. What a body says becomes a statement,
+ * so that the API and the prompt cannot differ.
+ */
+import { z } from "zod";
+import {
+  disconnectSignal,
+  type InstallRoutes,
+  pageQuerySchema,
+  routeUnder,
+} from "../../../../ground/http/index.ts";
+import { assert } from "../../../../ground/kernel/errors.ts";
+import type { CatalogBody, CatalogObject, ChangeAnswer, QueryBody } from "../core/bodies.ts";
+import type { ShowFilter } from "../core/changes.ts";
+import { quoteName, quoteText } from "../core/print-statement.ts";
+import { type QueryState, queryStates } from "../core/states.ts";
+import type { StreamCatalog } from "../service/stream-catalog.ts";
+import { changeRow } from "../statements/answers.ts";
+import { statementOfBody } from "./statements-of-bodies.ts";
+import {
+  acceptedSchema,
+  bundleAnswerSchema,
+  bundleSchema,
+  createdSchema,
+  createPhysicalSourceSchema,
+  createQuerySchema,
+  createSinkSchema,
+  createSourceSchema,
+  createWorkerSchema,
+  droppedSchema,
+  pageOfSchema,
+  physicalSourceSchema,
+  sinkSchema,
+  streamQueryDetailSchema,
+  streamQuerySchema,
+  streamSourceSchema,
+  streamWorkerSchema,
+} from "./stream-schemas.ts";
+
+export type StreamCatalogPort = Pick<StreamCatalog, "execute" | "read" | "query" | "waitFor">;
+
+const route = routeUnder("streams-of-queries");
+const filterText = z.string().max(300).optional();
+const nameParams = z.object({ name: z.string().max(300) });
+const requestQuery = z.object({ request_id: z.string().min(1).max(100).optional() });
+const waitQuery = z.object({
+  wait: z.enum(queryStates).optional().describe("Answer when the query is in this state."),
+  timeout: z
+    .string()
+    .regex(/^\d{1,6}(ms|s|m)$/)
+    .default("30s")
+    .describe("How long to wait at most: 500ms, 30s, 5m."),
+});
+
+/** `path` under the prefix, what it lists, and the filters of the request table. */
+interface Listed {
+  readonly path: string;
+  readonly object: CatalogObject;
+  readonly summary: string;
+  readonly body: z.ZodType<CatalogBody>;
+  readonly create: z.ZodType<{ readonly request_id?: string | undefined }> | undefined;
+}
+
+const listed: readonly Listed[] = [
+  {
+    path: "sources",
+    object: "logical source",
+    summary: "Logical sources",
+    body: streamSourceSchema as z.ZodType<CatalogBody>,
+    create: createSourceSchema,
+  },
+  {
+    path: "views",
+    object: "view",
+    summary: "Views",
+    body: streamSourceSchema as z.ZodType<CatalogBody>,
+    create: undefined,
+  },
+  {
+    path: "physical-sources",
+    object: "physical source",
+    summary: "Physical sources",
+    body: physicalSourceSchema as z.ZodType<CatalogBody>,
+    create: createPhysicalSourceSchema,
+  },
+  {
+    path: "sinks",
+    object: "sink",
+    summary: "Sinks",
+    body: sinkSchema as z.ZodType<CatalogBody>,
+    create: createSinkSchema,
+  },
+  {
+    path: "workers",
+    object: "worker",
+    summary: "Workers with their stream slots and links",
+    body: streamWorkerSchema as z.ZodType<CatalogBody>,
+    create: createWorkerSchema,
+  },
+];
+
+const filterQuery = pageQuerySchema.extend({
+  by_name: filterText,
+  for_logical: filterText,
+  on_node: filterText,
+  by_type: filterText,
+  with_state: filterText,
+  with_capacity: z.coerce.number().int().min(0).optional(),
+});
+
+const queryFilter = pageQuerySchema.extend({
+  by_name: filterText,
+  by_id: filterText,
+  with_state: z.enum(queryStates).optional(),
+  on_worker: filterText,
+});
+
+export function streamRoutes(catalog: StreamCatalogPort): InstallRoutes {
+  return (app) => {
+    for (const each of listed) installListed(app, catalog, each);
+    installQueries(app, catalog);
+    app.post(
+      "/api/v1/streams/bundles",
+      route("operate", "Several statements: all of them or none", bundleAnswerSchema, {
+        body: bundleSchema,
+      }),
+      async (request, reply) => {
+        const { statements, request_id: requestId } = request.body;
+        const answers = await catalog.execute({ statements, requestId }, disconnectSignal(reply));
+        return {
+          answers: answers.map((answer) => {
+            assert(answer.kind !== "shown" && answer.kind !== "explained", "a bundle changes");
+            const [object, name, id, status] = changeRow(answer);
+            return { object, name, id, status };
+          }),
+        };
+      },
+    );
+  };
+}
+
+type App = Parameters<InstallRoutes>[0];
+
+function installListed(app: App, catalog: StreamCatalogPort, listing: Listed): void {
+  const { path, object, summary, body, create } = listing;
+  const url = `/api/v1/streams/${path}`;
+  app.get(
+    url,
+    route("read", `${summary}, by the filters given`, pageOfSchema(body), {
+      querystring: filterQuery,
+    }),
+    async (request) => {
+      const rows = await catalog.read(object, filterOf(request.query));
+      return pageOf(rows, request.query);
+    },
+  );
+  app.get(
+    `${url}/:name`,
+    route("read", `One of: ${summary}`, body, { params: nameParams }),
+    async (request) => {
+      const { name } = request.params;
+      const filter = object === "physical source" ? { byId: name } : { byName: name };
+      const [found] = await catalog.read(object, filter);
+      assert(found !== undefined, "a name that is asked for is there, or refused");
+      return found;
+    },
+  );
+  app.delete(
+    `${url}/:name`,
+    route("operate", `Drop one of: ${summary}`, droppedSchema(body), {
+      params: nameParams,
+      querystring: requestQuery,
+    }),
+    async (request, reply) => {
+      const { name } = request.params;
+      const shown =
+        object === "physical source" || object === "worker" ? quoteText(name) : quoteName(name);
+      const statement = `DROP ${object.toUpperCase()} IF EXISTS ${shown}`;
+      const { request_id: requestId } = request.query;
+      const answer = await executeOne(catalog, statement, requestId, disconnectSignal(reply));
+      assert(answer.kind === "dropped", "a drop drops");
+      return { dropped: answer.row };
+    },
+  );
+  if (create === undefined) return;
+  app.post(
+    url,
+    route("operate", `Create one of: ${summary}`, createdSchema, { body: create }),
+    async (request, reply) => {
+      const statement = statementOfBody(object, request.body);
+      const { request_id: requestId } = request.body;
+      const answer = await executeOne(catalog, statement, requestId, disconnectSignal(reply));
+      assert(answer.kind === "created", "a creation creates");
+      return { id: answer.id, name: answer.name, existed: answer.existed };
+    },
+  );
+}
+
+function installQueries(app: App, catalog: StreamCatalogPort): void {
+  const url = "/api/v1/streams/queries";
+  app.get(
+    url,
+    route("read", "Continuous queries, by the filters given", pageOfSchema(streamQuerySchema), {
+      querystring: queryFilter,
+    }),
+    async (request) => {
+      const { by_name, by_id, with_state, on_worker } = request.query;
+      const filter = {
+        ...(by_name === undefined ? {} : { byName: by_name }),
+        ...(by_id === undefined ? {} : { byId: by_id }),
+        ...(with_state === undefined ? {} : { withState: with_state }),
+        ...(on_worker === undefined ? {} : { onWorker: on_worker }),
+      };
+      const rows = (await catalog.read("query", filter)) as readonly QueryBody[];
+      return pageOf(rows, request.query);
+    },
+  );
+  app.get(
+    `${url}/:name`,
+    route("read", "One continuous query, with its fragments and history", streamQueryDetailSchema, {
+      params: nameParams,
+    }),
+    async (request) => await catalog.query(request.params.name),
+  );
+  app.post(
+    url,
+    accepting("Create a continuous query", { body: createQuerySchema, querystring: waitQuery }),
+    async (request, reply) => {
+      const { request_id: requestId } = request.body;
+      const statement = statementOfBody("query", request.body);
+      const signal = disconnectSignal(reply);
+      const answer = await executeOne(catalog, statement, requestId, signal);
+      assert(answer.kind === "created", "a creation creates");
+      reply.code(202);
+      return await accepted(catalog, answer.id, answer.name, request.query, signal);
+    },
+  );
+  for (const verb of ["pause", "resume"] as const) {
+    app.post(
+      `${url}/:name/${verb}`,
+      accepting(
+        verb === "pause" ? "Stop it at a checkpoint, and keep it" : "Let a paused query go on",
+        { params: nameParams, querystring: waitQuery },
+      ),
+      async (request, reply) => {
+        const statement = `${verb.toUpperCase()} QUERY ${quoteText(request.params.name)}`;
+        const signal = disconnectSignal(reply);
+        const answer = await executeOne(catalog, statement, undefined, signal);
+        assert(answer.kind === "desired", "a query is told what is wanted");
+        reply.code(202);
+        return await accepted(catalog, answer.id, answer.name, request.query, signal);
+      },
+    );
+  }
+  app.delete(
+    `${url}/:name`,
+    accepting("Stop a query and drop it", {
+      params: nameParams,
+      querystring: waitQuery.extend({
+        mode: z.enum(["soft", "hard"]).default("hard"),
+        request_id: requestQuery.shape.request_id,
+      }),
+    }),
+    async (request, reply) => {
+      const { mode, request_id: requestId } = request.query;
+      const name = quoteText(request.params.name);
+      const statement = `DROP QUERY IF EXISTS ${name} ${mode.toUpperCase()}`;
+      const signal = disconnectSignal(reply);
+      const answer = await executeOne(catalog, statement, requestId, signal);
+      assert(answer.kind === "dropped", "a drop drops");
+      const row = answer.row as QueryBody | null;
+      reply.code(202);
+      if (row === null) return { query_id: null, name: null, query: null };
+      return await accepted(catalog, row.query_id, row.name, request.query, signal);
+    },
+  );
+}
+
+function accepting<const Parts extends object>(summary: string, parts: Parts) {
+  return {
+    config: { access: "operate" as const },
+    schema: {
+      summary: `${summary}; accepted at once, and done in the background`,
+      tags: ["streams-of-queries"],
+      ...parts,
+      response: { 202: acceptedSchema },
+    },
+  };
+}
+
+async function accepted(
+  catalog: StreamCatalogPort,
+  query_id: string,
+  name: string | null,
+  { wait, timeout }: { readonly wait?: QueryState | undefined; readonly timeout: string },
+  signal: AbortSignal,
+) {
+  const waitMsMax = wait === undefined ? 0 : millisecondsOf(timeout);
+  const query = await catalog.waitFor(query_id, wait, waitMsMax, signal);
+  return { query_id, name, query: query ?? null };
+}
+
+async function executeOne(
+  catalog: StreamCatalogPort,
+  statement: string,
+  requestId: string | undefined,
+  signal: AbortSignal,
+): Promise<ChangeAnswer> {
+  const [answer] = await catalog.execute({ statements: [statement], requestId }, signal);
+  assert(
+    answer !== undefined && answer.kind !== "shown" && answer.kind !== "explained",
+    "it changes",
+  );
+  return answer;
+}
+
+function filterOf(query: z.infer<typeof filterQuery>): ShowFilter {
+  const { by_name, for_logical, on_node, by_type, with_state, with_capacity } = query;
+  return {
+    ...(by_name === undefined ? {} : { byName: by_name }),
+    ...(for_logical === undefined ? {} : { forLogical: for_logical }),
+    ...(on_node === undefined ? {} : { onWorker: on_node }),
+    ...(by_type === undefined ? {} : { byType: by_type }),
+    ...(with_state === undefined ? {} : { withState: with_state as "ACTIVE" }),
+    ...(with_capacity === undefined ? {} : { withCapacity: with_capacity }),
+  };
+}
+
+/** The token is how many came before: the lists are small, and their order is kept. */
+function pageOf<T>(
+  rows: readonly T[],
+  { limit, page_token }: z.infer<typeof pageQuerySchema>,
+): { items: T[]; next_page_token: string | null } {
+  const from = /^\d{1,9}$/.test(page_token ?? "") ? Number(page_token) : 0;
+  const end = from + limit;
+  return { items: rows.slice(from, end), next_page_token: rows.length > end ? `${end}` : null };
+}
+
+function millisecondsOf(text: string): number {
+  const [, count = "0", unit = "s"] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
+  return Number(count) * { ms: 1, s: 1_000, m: 60_000 }[unit as "ms" | "s" | "m"];
+}
