@@ -50,7 +50,7 @@ export const programCommands: readonly AddCommands[] = [
 
 /** Tables that others fill, for streams: their sinks write to no dynamic table. */
 const readFilledTables: Parameters<typeof addStreamCommands>[2] = async (store) =>
-  (await import("../kinds/refresh/index.ts")).readFilledTables(store);
+  await store.read((await import("../kinds/refresh/index.ts")).readFilledTables);
 
 /** With `quiet`, usage errors are thrown and not printed as well. */
 export function createProgram(
@@ -277,6 +277,10 @@ function addServerCommands(program: Command, run: RunAction): void {
       parsePort,
       0,
     );
+  worker.option(
+    "--stream-dir <dir>",
+    "where File sources and sinks of streams are (streams in the data directory)",
+  );
   targetFiles(refreshing(metricsDir(lake(diskLimit(worker)))));
   withStore(logFormat(cluster(worker, 30)))
     .addHelpText(

@@ -13,8 +13,12 @@ import {
 } from "../ground/process/index.ts";
 import { createAskPart, createAskReplicaPart } from "../kinds/ask/index.ts";
 import { createLoadPart } from "../kinds/load/index.ts";
-import { createRefreshPart, watchedRefreshTables } from "../kinds/refresh/index.ts";
-import { createStreamPart, watchedStreamTables } from "../kinds/stream/index.ts";
+import {
+  createRefreshPart,
+  readFilledTables,
+  watchedRefreshTables,
+} from "../kinds/refresh/index.ts";
+import { createStreamPart, streamChannel, watchedStreamTables } from "../kinds/stream/index.ts";
 import { type OpenedController, openController } from "./open-controller.ts";
 import { registerParts } from "./open-tables.ts";
 import type { ControllerOptions } from "./options.ts";
@@ -25,7 +29,11 @@ export const controllerKinds: readonly ControllerKind<ControllerOptions>[] = [
   { createPart: createStatementsPart, createPartWithoutStore: createSqlPart },
   { createPart: createRefreshPart, watched: watchedRefreshTables },
   { createPart: createLoadPart },
-  { createPart: (context) => createStreamPart(context), watched: watchedStreamTables },
+  {
+    createPart: (context) => createStreamPart(context, { readFilled: readFilledTables }),
+    watched: watchedStreamTables,
+    channels: [streamChannel],
+  },
   { createPart: createAskPart, createPartWithoutStore: createAskReplicaPart },
 ];
 

@@ -14,6 +14,7 @@ import {
 import { createAskWorkerPart } from "../kinds/ask/index.ts";
 import { createLoadWorkerPart } from "../kinds/load/index.ts";
 import { createRefreshWorkerPart, watchedRefreshTables } from "../kinds/refresh/index.ts";
+import { createStreamWorkerPart } from "../kinds/stream/index.ts";
 import { type OpenedWorker, openWorker } from "./open-worker.ts";
 import type { WorkerOptions } from "./options.ts";
 import { serveWorker } from "./serve-worker.ts";
@@ -24,6 +25,7 @@ export const workerKinds: readonly WorkerKind<WorkerOptions>[] = [
   { createPart: createAskWorkerPart },
   { createPartWithStore: createRefreshWorkerPart, watched: watchedRefreshTables },
   { createPartWithStore: createLoadWorkerPart },
+  { createPart: createStreamWorkerPart },
 ];
 
 /** Resolves with the reason when it has stopped. Throws when the cluster refuses the worker. */

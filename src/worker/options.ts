@@ -1,8 +1,13 @@
 import type { ProcessOptions } from "../ground/process/index.ts";
 import type { LoadHostOptions } from "../kinds/load/index.ts";
 import type { RefreshWorkerOptions } from "../kinds/refresh/index.ts";
+import type { StreamWorkerPartOptions } from "../kinds/stream/index.ts";
 /** What the command line gives to a worker. */
-export interface WorkerOptions extends ProcessOptions, RefreshWorkerOptions, LoadHostOptions {
+export interface WorkerOptions
+  extends ProcessOptions,
+    RefreshWorkerOptions,
+    LoadHostOptions,
+    StreamWorkerPartOptions {
   readonly join?: readonly string[];
   readonly name?: string;
   readonly advertiseHost?: string;

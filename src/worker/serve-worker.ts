@@ -42,6 +42,7 @@ export async function serveWorker(
 ): Promise<ServedWorker> {
   const { host, workerId, incarnation, version, clusterToken, spool, tls, clock, logger } = context;
   const advertisedHost = options.advertiseHost ?? advertisedOf(host);
+  const [http2] = kinds.flatMap((part) => part.http2 ?? []);
   const artifacts = await startArtifactServer({
     host,
     port: options.dataPort,
@@ -49,6 +50,7 @@ export async function serveWorker(
     spool,
     logger,
     ...tls,
+    ...(http2 === undefined ? {} : { http2 }),
   });
   const scheme = tls.tls === undefined ? "http" : "https";
   const dataUrl = `${scheme}://${hostPort(advertisedHost, artifacts.port)}`;

@@ -3,7 +3,7 @@ import type { WorkerChannel } from "../../ground/cluster/index.ts";
 import type { WorkerId } from "../../ground/kernel/ids.ts";
 import type { MemoryBudget, Part, ProcessContext, RoomWatch } from "../../ground/process/index.ts";
 import type { Store, WatchedTables } from "../../ground/store/index.ts";
-import type { ColumnFiles, Executor, WorkerNode } from "../../ground/work/index.ts";
+import type { ColumnFiles, Executor, Http2Handler, WorkerNode } from "../../ground/work/index.ts";
 import type { Engine } from "../duckdb/index.ts";
 import type { LakePlaces, LakeStore, ObjectStore } from "../lake/index.ts";
 
@@ -34,6 +34,8 @@ export interface WorkerPart extends Part {
   readonly executors?: Readonly<Record<string, Executor>>;
   /** Conversations of its own over the control sessions. */
   readonly channels?: readonly WorkerChannel[];
+  /** Takes streams of HTTP/2 on the data port, and checks who sends them. One part at most. */
+  readonly http2?: Http2Handler;
   /** Facts about this worker for the cluster. */
   readonly facts?: Readonly<Record<string, string>>;
   start?(node: WorkerNode): void;

@@ -30,6 +30,7 @@ export {
   createHttpArtifactFetcher,
   type HttpArtifactFetcher,
 } from "./http/http-artifact-fetcher.ts";
+export type { Http2Handler } from "./http/http2-beside.ts";
 export { isAbleTo } from "./node/able-to.ts";
 export { ControllerNode } from "./node/controller-node.ts";
 export { readHolderId } from "./node/holder-id.ts";

@@ -1,6 +1,6 @@
 /** What others are told of the tables that refreshes fill. */
 import type { TableId } from "../../../data/lake/core/index.ts";
-import type { Store } from "../../../ground/store/index.ts";
+import type { Tx } from "../../../ground/store/index.ts";
 import { readDynamicTables } from "./definitions.ts";
 
 export interface FilledTable {
@@ -9,8 +9,8 @@ export interface FilledTable {
 }
 
 /** Nobody but a refresh writes to them. */
-export async function readFilledTables(store: Store): Promise<ReadonlyMap<TableId, FilledTable>> {
-  const all = await store.read(readDynamicTables);
+export async function readFilledTables(tx: Tx): Promise<ReadonlyMap<TableId, FilledTable>> {
+  const all = await readDynamicTables(tx);
   const filled: FilledTable = {
     what: "a dynamic table",
     hint: "Only its refreshes write to it. Write to another table, which dynamic tables may read.",

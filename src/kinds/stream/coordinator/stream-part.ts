@@ -1,55 +1,43 @@
 /**
- * The coordinator's part of streams: the catalog's requests as statements and over HTTP, and the
- * protection of tables that queries use.
+ * The coordinator's part of streams: the catalog's requests as statements and over HTTP, the
+ * protection of tables that queries use, and, while it leads, the reconcilers of queries.
  */
 import { sql } from "kysely";
+import type { TableId } from "../../../data/lake/index.ts";
 import type { ControllerPart, CoordinatorContext } from "../../../data/parts/index.ts";
 import { createGrpcDialer } from "../../../ground/cluster/index.ts";
-import { OperatingError } from "../../../ground/kernel/errors.ts";
+import { stopStep } from "../../../ground/process/index.ts";
+import type { Tx } from "../../../ground/store/index.ts";
 import {
   createLakeGuard,
+  createReadLakeTables,
+  createReadSnapshot,
   createStreamStatements,
   createWorkerDial,
   readQueriesAttention,
   StreamCatalog,
-  type StreamCatalogDeps,
   type StreamCatalogPort,
   streamRoutes,
+  ThreadPlanner,
 } from "../catalog/index.ts";
+import { createFleet } from "../fleet/index.ts";
+import type { FilledTable } from "../language/core/index.ts";
 
-/** What statements are planned with. */
-type StreamPlanning = Pick<StreamCatalogDeps, "planner" | "readSnapshot">;
-
-/** Until there is a planner: what is there is read, and nothing can be created. */
-const unplanned: StreamPlanning = {
-  planner: {
-    async plan() {
-      throw new OperatingError(
-        "bad_request",
-        "never",
-        "this version of the coordinator plans no statements about streams",
-        { hint: "capstan stream run FILE runs continuous queries in a process of its own." },
-      );
-    },
-  },
-  readSnapshot: async () => ({
-    version: 0,
-    logicalSources: [],
-    physicalSources: [],
-    sinks: [],
-    tables: undefined,
-    topology: { workers: [], links: [] },
-  }),
-};
+export interface StreamPartOptions {
+  /** The tables of the lake that other kinds of work fill, so that no stream writes to them. */
+  readonly readFilled: (tx: Tx) => Promise<ReadonlyMap<TableId, FilledTable>>;
+}
 
 export function createStreamPart(
   context: CoordinatorContext,
-  planning: StreamPlanning = unplanned,
+  { readFilled }: StreamPartOptions,
 ): ControllerPart {
   const { store, node, leadership, clock, logger, clusterToken: token, tls } = context;
   const prng = context.prng.fork("streams");
+  const planner = new ThreadPlanner({ clock });
   const requests = new StreamCatalog({
-    ...planning,
+    planner,
+    readSnapshot: createReadSnapshot(createReadLakeTables(readFilled)),
     store,
     lease: () => node.lease?.grant(),
     dialWorker: createWorkerDial({
@@ -70,11 +58,19 @@ export function createStreamPart(
       const { rows } = await sql<{ now: number }>`SELECT now_ms() AS now`.execute(db);
       return rows[0]?.now ?? 0;
     });
+  const fleet = context.role === "coordinator" ? createFleet(fleetOptions(context)) : undefined;
   return {
     name: "streams",
     statements: createStreamStatements((request, signal) => catalog.execute(request, signal)),
     guard: createLakeGuard(store),
     routes: streamRoutes(catalog),
     attention: { "continuous queries": () => readQueriesAttention(catalog, nowMs) },
+    start: () => fleet?.start(),
+    quiesce: [stopStep("stop the reconcilers of streams", 5_000, () => fleet?.stop())],
+    close: [stopStep("close the planner of streams", 2_000, () => planner.close())],
   };
+}
+
+function fleetOptions({ node, store, catalog, objects, clock, prng, logger }: CoordinatorContext) {
+  return { node, store, catalog, objects, clock, prng, logger };
 }

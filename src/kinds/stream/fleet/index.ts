@@ -1,3 +1,6 @@
 /** Deploying continuous queries on workers: the coordinator's part and the worker's. */
 export { createFleet, type FleetOptions, type StreamFleet } from "./coordinator/create-fleet.ts";
-export { fleetOf, streamChannel } from "./wire/stream-channel.ts";
+export type { StreamCommand } from "./core/index.ts";
+export { fleetOf, sendReport, streamChannel, streamChannelOf } from "./wire/stream-channel.ts";
+export { createStateStorage } from "./worker/state-storage.ts";
+export { StreamWorker } from "./worker/stream-worker.ts";

@@ -10,6 +10,7 @@ export { serveExchange } from "./exchange/exchange-server.ts";
 export { HereHost } from "./host/here-host.ts";
 export { unlimitedMemory } from "./host/stream-memory.ts";
 export { StreamPool, type StreamPoolOptions } from "./host/stream-pool.ts";
+export { answerCalls } from "./lake/answer-calls.ts";
 export { commitPrepared } from "./lake/commit-prepared.ts";
 export type { StreamLake } from "./lake/stream-lake.ts";
 export { FragmentSet, type FragmentSetResult } from "./local/fragment-set.ts";

@@ -131,16 +131,16 @@ export class CheckpointDrivers {
     const { clock } = this.#options;
     driver.timer?.cancel();
     const waitMs = driver.checkpoints.dueMs - clock.nowMs();
-    if (!Number.isFinite(waitMs)) return;
+    if (!Number.isFinite(waitMs) || driver.fault !== undefined) return;
     driver.timer = clock.after(Math.max(0, waitMs), () =>
       this.#perform(driver, driver.checkpoints.tick(clock.nowMs())),
     );
   }
 
   #perform(driver: Driver, effects: readonly CheckpointEffect[]): void {
-    if (this.#drivers.get(driver.queryId) !== driver || effects.length === 0) return;
+    if (this.#drivers.get(driver.queryId) !== driver) return;
     for (const effect of effects) this.#performOne(driver, effect);
-    this.#wait(driver);
+    this.#wait(driver); // Also without effects: a timer may fire a little early.
   }
 
   #performOne(driver: Driver, effect: CheckpointEffect): void {

@@ -23,6 +23,7 @@ test("[SD24] a checkpoint is recorded when every fragment has said its state", (
   assert.deepEqual(shortly(checkpoints.checkpointed(5, said("f1"))), []);
   assert.deepEqual(shortly(checkpoints.checkpointed(5, said("f0"))), ["record 5"]);
   assert.deepEqual(shortly(checkpoints.tick(1_000)), [], "nothing begins while it is recorded");
+  assert.equal(checkpoints.dueMs, Number.POSITIVE_INFINITY);
   assert.deepEqual(shortly(checkpoints.recorded(30)), ["tell 5"]);
   assert.deepEqual(shortly(checkpoints.tick(40)), ["trigger 6"]);
 });

@@ -60,9 +60,9 @@ export class QueryCheckpoints {
     return this.#isFinal;
   }
 
-  /** When `tick` is due. */
+  /** When `tick` is due; infinity while it can do nothing. */
   get dueMs(): number {
-    return this.#dueMs;
+    return this.#isRecording || this.#isFinal ? Number.POSITIVE_INFINITY : this.#dueMs;
   }
 
   tick(nowMs: number): readonly CheckpointEffect[] {

@@ -1,0 +1,107 @@
+/**
+ * A continuous query on real workers, as a person creates, watches and drops it: a keyed window
+ * over two workers and a table of the lake as its sink, while a worker and the coordinator are
+ * killed. Every window has each row once, which the generator's own arithmetic says.
+ */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  type Cluster,
+  type Rows,
+  rowsOf,
+  runCli,
+  startCluster,
+  stopEverything,
+  waitFor,
+} from "./harness.ts";
+
+let cluster: Cluster;
+
+before(async () => {
+  cluster = await startCluster({ workers: 2 });
+  await cluster.waitForWorkers("ACTIVE", ["worker-1", "worker-2"]);
+});
+after(async () => {
+  await cluster.stop();
+  await stopEverything();
+});
+
+interface QueryBody {
+  readonly state: string;
+  readonly epoch: number;
+  readonly deployed: readonly { readonly worker_id: string }[];
+}
+
+async function queryOf(name: string): Promise<QueryBody | undefined> {
+  const response = await fetch(`${cluster.url}/api/v1/streams/queries/${name}`).catch(
+    () => undefined,
+  );
+  return response?.status === 200 ? ((await response.json()) as QueryBody) : undefined;
+}
+
+async function untilRunning(name: string, epoch: number): Promise<QueryBody> {
+  return await waitFor(
+    `${name} to run in epoch ${epoch} or a later one`,
+    async () => {
+      const query = await queryOf(name);
+      return query?.state === "RUNNING" && query.epoch >= epoch ? query : undefined;
+    },
+    60_000,
+  );
+}
+
+/** Windows of ten auctions, a hundred rows each; the table has more than `count` rows. */
+async function untilRows(count: number): Promise<number> {
+  const sums = "SELECT count(*), min(n), max(n), count(DISTINCT start * 100 + a) FROM hot";
+  const [row] = await waitFor(
+    `more than ${count} rows`,
+    async () => {
+      const rows: Rows | undefined = await rowsOf(cluster.url, sums).catch(() => undefined);
+      return Number(rows?.[0]?.[0]) > count ? rows : undefined;
+    },
+    60_000,
+  );
+  const [rows, least, most, distinct] = (row ?? []).map(Number);
+  assert.deepEqual([least, most, distinct], [100, 100, rows]);
+  return rows ?? 0;
+}
+
+const statements = `
+CREATE LOGICAL SOURCE bids(ts UINT64, auction UINT64);
+CREATE PHYSICAL SOURCE FOR bids TYPE Generator SET(
+  'SEQUENCE UINT64 0 10000000 1, SEQUENCE UINT64 0 100000000 7' AS "SOURCE".GENERATOR_SCHEMA,
+  'NONE' AS "SOURCE".STOP_GENERATOR_WHEN_SEQUENCE_FINISHES, 20000 AS "SOURCE".ROWS_PER_SECOND);
+CREATE SINK hot TYPE Lake SET('hot' AS "SINK".TABLE);
+CREATE QUERY hot_items AS
+  SELECT start, end, auction % UINT64(10) AS a, COUNT(*) AS n FROM bids
+  GROUP BY (a) WINDOW TUMBLING(ts, SIZE 1 SEC) INTO hot
+  SET(2 AS "QUERY".PARALLELISM, '1 SEC' AS "QUERY".CHECKPOINT_INTERVAL);`;
+
+test("[SD8] a query with a Lake sink has each row once while workers and coordinator are killed", async () => {
+  const sql = (text: string) => runCli(["sql", "-c", text, "--url", cluster.url]);
+  const created = await sql(statements);
+  assert.equal(created.code, 0, created.stderr);
+  const { deployed } = await untilRunning("hot_items", 1);
+  assert.deepEqual(new Set(deployed.map((each) => each.worker_id)).size, 2);
+  let rows = await untilRows(0);
+
+  const refused = await sql("DROP SINK hot");
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /the sink hot is used by the query hot_items/);
+
+  cluster.kill("worker-2", "SIGKILL");
+  const { epoch } = await untilRunning("hot_items", 2);
+  rows = await untilRows(rows + 100);
+
+  cluster.kill("coordinator", "SIGKILL");
+  rows = await untilRows(rows + 100);
+  assert.equal((await queryOf("hot_items"))?.epoch, epoch, "what ran was not touched");
+
+  const dropped = await sql("DROP QUERY hot_items");
+  assert.equal(dropped.code, 0, dropped.stderr);
+  await waitFor("the name to be free", async () => {
+    const shown = await sql("SHOW QUERIES");
+    return shown.code === 0 && !shown.stdout.includes("hot_items") ? true : undefined;
+  });
+  await untilRows(rows - 1);
+});
