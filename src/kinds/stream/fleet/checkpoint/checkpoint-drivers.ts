@@ -14,7 +14,12 @@ import type { FleetPort } from "../core/fleet-port.ts";
 import { type CheckpointEffect, QueryCheckpoints } from "../core/query-checkpoints.ts";
 import type { CheckpointView } from "../core/query-view.ts";
 import type { QueryRows } from "../reconcile/read-query.ts";
-import { type RecordCheckpoint, recordCheckpoint } from "./record-checkpoint.ts";
+import {
+  deleteObjects,
+  objectsOf,
+  type RecordCheckpoint,
+  recordCheckpoint,
+} from "./record-checkpoint.ts";
 
 export interface CheckpointDriversOptions {
   readonly lake: RecordCheckpoint["lake"];
@@ -84,6 +89,15 @@ export class CheckpointDrivers {
   async restored(queryId: string): Promise<readonly ManifestFragment[] | undefined> {
     const row = await this.#newest(queryId);
     return row === undefined ? undefined : (JSON.parse(row.manifest) as Manifest).fragments;
+  }
+
+  /** What the query's checkpoints refer to, to be deleted when its row is gone. */
+  async objectsOf(queryId: string): Promise<readonly string[]> {
+    return await this.#options.lake.store.read((tx) => objectsOf(tx, queryId));
+  }
+
+  async deleteObjects(paths: readonly string[]): Promise<void> {
+    await deleteObjects(this.#options.lake, paths);
   }
 
   async #newest(queryId: string) {

@@ -23,13 +23,17 @@ async function fixture() {
   const row = queryRow({ state: "RUNNING", previous_state: "DEPLOYING", epoch: 2 });
   await store.catalogTransaction((tx) => tx.insert("queries", { ...row, failures_in_a_row: 2 }));
   const settings = { parallelism: 1 };
+  const deleted: string[] = [];
+  const objects = {
+    delete: async (paths: readonly string[]) => void deleted.push(...paths),
+  } as unknown as ObjectStore;
   const given: RecordCheckpoint = {
     lake: {
       store,
       clock,
       prng,
       catalog: new LakeStore({ store, prng }),
-      objects: {} as ObjectStore,
+      objects,
     },
     lease: () => lease.grant(),
     queryId: "q1",
@@ -57,7 +61,7 @@ async function fixture() {
     await store.read(({ db }) =>
       db.selectFrom("queries").select("failures_in_a_row").executeTakeFirst(),
     );
-  return { given, rows, failures };
+  return { given, rows, failures, deleted };
 }
 
 test("[SD27] the newest checkpoint stays, and ends the row of failures", async () => {
@@ -69,6 +73,21 @@ test("[SD27] the newest checkpoint stays, and ends the row of failures", async (
     [{ checkpoint: 8, epoch: 2, size_bytes: 12 }],
   );
   assert.equal((await failures())?.failures_in_a_row, 0);
+});
+
+test("[SD28] objects that only older checkpoints refer to are deleted", async () => {
+  const { given, deleted } = await fixture();
+  const withObjects = (checkpoint: number, ...paths: readonly string[]): RecordCheckpoint => {
+    const objects = paths.map((path) => ({ path, sizeBytes: 1, crc32: 1 }));
+    const [first] = given.fragments;
+    assert.ok(first !== undefined);
+    return { ...given, checkpoint, fragments: [{ ...first, state: { ...first.state, objects } }] };
+  };
+  await recordCheckpoint(withObjects(1, "a", "b"));
+  await recordCheckpoint(withObjects(2, "b", "c"));
+  assert.deepEqual(deleted, ["a"]);
+  await recordCheckpoint(withObjects(3, "d"));
+  assert.deepEqual(deleted, ["a", "b", "c"]);
 });
 
 test("[SD27] a checkpoint that is recorded already is not recorded again", async () => {

@@ -6,7 +6,7 @@
 import { sql } from "kysely";
 import type { SnapshotId, TableId } from "../../../../data/lake/index.ts";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
-import type { CatalogTx, LeaseGrant } from "../../../../ground/store/index.ts";
+import type { CatalogTx, LeaseGrant, Tx } from "../../../../ground/store/index.ts";
 import { keyGroupCount } from "../../engine/core/index.ts";
 import { hashPlan, type Plan } from "../../language/core/index.ts";
 import {
@@ -33,6 +33,7 @@ export interface RecordCheckpoint {
 export async function recordCheckpoint(options: RecordCheckpoint): Promise<void> {
   const { lake, queryId, epoch, checkpoint, fragments, lease } = options;
   const manifest = manifestOf(options);
+  let before: readonly string[] = [];
   const prepared: Prepared = new Map(fragments.flatMap((each) => [...each.prepared]));
   await commitPrepared(lake, {
     prepared,
@@ -44,11 +45,39 @@ export async function recordCheckpoint(options: RecordCheckpoint): Promise<void>
       await lake.store.catalogTransaction(body, grant);
     },
     also: async (tx) => {
+      before = await objectsOf(tx, queryId);
       if (!(await insertRow(tx, options, manifest))) return false;
       await pinSources(tx, options, manifest.fragments);
       return true;
     },
   });
+  const kept = new Set(pathsOf(manifest));
+  await deleteObjects(
+    lake,
+    before.filter((path) => !kept.has(path)),
+  );
+}
+
+/** The objects that complete checkpoints of the query refer to. */
+export async function objectsOf({ db }: Tx, queryId: string): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom("query_checkpoints")
+    .select("manifest")
+    .where("query_id", "=", queryId)
+    .execute();
+  return rows.flatMap((row) => pathsOf(JSON.parse(row.manifest) as Manifest));
+}
+
+/** Nobody refers to them any more. What cannot be deleted now stays, and takes room only. */
+export async function deleteObjects(
+  { objects }: Pick<RecordCheckpoint["lake"], "objects">,
+  paths: readonly string[],
+): Promise<void> {
+  if (paths.length > 0) await objects.delete(paths).catch(() => undefined);
+}
+
+function pathsOf({ fragments }: Manifest): readonly string[] {
+  return fragments.flatMap(({ objects }) => objects.map(({ path }) => path));
 }
 
 function manifestOf({ epoch, checkpoint, plan, fragments }: RecordCheckpoint): Manifest {

@@ -233,8 +233,11 @@ export class QueryReconcilers {
    */
   async #write(rows: QueryRows, changes: readonly QueryChange[]): Promise<number | undefined> {
     const { placer, logger } = this.#options;
+    const isGoing = changes.some(({ kind }) => kind === "remove");
+    const objects = isGoing ? await this.#checkpoints.objectsOf(rows.query.query_id) : [];
     try {
-      await this.#writer.write((tx) => applyChanges(tx, rows, changes, placer));
+      const isDone = await this.#writer.write((tx) => applyChanges(tx, rows, changes, placer));
+      if (isDone) await this.#checkpoints.deleteObjects(objects);
       return undefined;
     } catch (thrown) {
       if (!(thrown instanceof OperatingError) || !hasNoPlace(thrown)) throw thrown;
