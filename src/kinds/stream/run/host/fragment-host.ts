@@ -75,6 +75,8 @@ export class FragmentHost {
   #gate: BarrierGate | undefined;
   #fragment: Fragment | undefined;
   #isClosed = false;
+  /** Its last state stands for it in all checkpoints from now on. */
+  #isEnding = false;
   #failure: { readonly thrown: unknown } | undefined;
   /** Resolves when the last checkpoint is acknowledged. */
   #taking: Promise<void> | undefined;
@@ -126,6 +128,7 @@ export class FragmentHost {
       await Promise.all(pumps.map((pump) => this.#pump(pump)));
       if (this.#failure !== undefined) throw this.#failure.thrown;
       if (this.#isClosed) return undefined;
+      this.#isEnding = true;
       if (pumps.some(({ isSuspended }) => isSuspended)) {
         for (const sender of this.#senders) sender.tell({ kind: "stop" });
       }
@@ -307,6 +310,7 @@ export class FragmentHost {
 
   /** Everything until here is in the checkpoint; what is sent from now on is behind its barrier. */
   #take(checkpoint: number): void {
+    if (this.#isEnding) return;
     const state = this.#encode(checkpoint);
     for (const sender of this.#senders) sender.tell({ kind: "barrier", checkpoint });
     this.#taking = this.#flushSinks().then(

@@ -108,3 +108,52 @@ test("[SU41] without checkpoints it is committed as often, and when the query en
   );
   assert.ok(commits.length > 1, `${commits.length} commits`);
 });
+
+test("[SU2, SU40] a checkpoint that begins while the end is being written does not hold the end alone", async () => {
+  const [planned] = planFile(
+    text.replace(', 100000 AS "SOURCE".ROWS_PER_SECOND', ""),
+    defaultDialect,
+  );
+  assert.ok(planned);
+  let rows = 0;
+  let count = 0;
+  const sink: SinkWriter = {
+    ...countingSink(),
+    write: (batch) => {
+      rows += selectedCount(batch);
+      return undefined;
+    },
+    prepare: () => {
+      const prepared = rows === 0 ? undefined : `${rows}`;
+      rows = 0;
+      count += 1;
+      const pauseMs = count === 1 ? 300 : 0;
+      return new Promise((resolve) => setTimeout(() => resolve(prepared), pauseMs));
+    },
+  };
+  let committed = 0;
+  const query = new LocalQuery({
+    plan: planned.plan,
+    connectors: { ...connectors, openSink: () => Promise.resolve(sink) },
+    clock: realClock,
+    checkpoints: {
+      directory: join(root, "ends"),
+      files: realFiles,
+      record: {
+        last: async () => undefined,
+        complete: async ({ fragments }, prepared) => {
+          committed += sumOf(prepared);
+          assert.equal(
+            Number(fragments[0]?.positions["0"]),
+            committed,
+            "what was read is committed",
+          );
+        },
+      },
+    },
+  });
+  await query.open();
+  await query.run();
+  await query.close();
+  assert.equal(committed, rowCount);
+});
