@@ -49,6 +49,10 @@ function statements(files: readonly string[], columns: string, out: string, thre
 const linesOf = async (file: string): Promise<readonly string[]> =>
   (await readFile(join(folder, file), "utf8")).trimEnd().split("\n").sort();
 
+function withoutLateness(line: string): string {
+  return line.slice(0, line.lastIndexOf(","));
+}
+
 for (const [what, columns] of Object.entries(aggregates)) {
   test(`[SU18, SY94] ${what}: late rows have their sink in several fragments, too`, async () => {
     await writeFile(join(folder, "far.csv"), rows(900, 50));
@@ -69,8 +73,12 @@ for (const [what, columns] of Object.entries(aggregates)) {
     assert.match(late[0] ?? "", /^\d+,\d+,t\d,\d+,\d+$/);
     for (const other of ["2", "3", "pool"]) {
       assert.deepEqual(await linesOf(`far-${other}.csv`), await linesOf("far-1.csv"));
-      assert.deepEqual(await linesOf(`late-far-${other}.csv`), late);
     }
+    for (const other of ["2", "3"]) assert.deepEqual(await linesOf(`late-far-${other}.csv`), late);
+    // A run that goes on inside a record has other read buffers, and so other watermarks: how late
+    // a row is may differ then (SU90), and that it is late may not.
+    const again = await linesOf("late-far-pool.csv");
+    assert.deepEqual(again.map(withoutLateness).sort(), late.map(withoutLateness).sort());
   });
 
   test(`[SU18, SY94] ${what}: within the bound no row is late, however many sources`, async () => {
