@@ -1,20 +1,14 @@
 /** A PromQL editor with completion, colours and marks under errors. */
 import { autocompletion, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
-import {
-  defaultKeymap,
-  history,
-  historyKeymap,
-  insertNewlineAndIndent,
-} from "@codemirror/commands";
-import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
+import { insertNewlineAndIndent } from "@codemirror/commands";
+import { bracketMatching } from "@codemirror/language";
 import { type Diagnostic, forceLinting, linter } from "@codemirror/lint";
-import { EditorState, Prec, StateEffect, StateField } from "@codemirror/state";
-import { EditorView, keymap, placeholder } from "@codemirror/view";
+import { Prec, StateEffect, StateField } from "@codemirror/state";
+import { type EditorView, keymap, placeholder, ViewPlugin } from "@codemirror/view";
 import { PromQLExtension } from "@prometheus-io/codemirror-promql";
-import { useEffect, useLayoutEffect, useRef } from "react";
+import { useEffect, useRef } from "react";
 import { request } from "../../api/http.ts";
-import "../../components/code-editor.css";
-import { codeColours } from "../../components/code-colours.ts";
+import { useCodeEditor } from "../../components/use-code-editor.ts";
 
 interface PromqlEditorProps {
   readonly value: string;
@@ -32,15 +26,8 @@ function runKeys(run: (view: EditorView) => boolean) {
       { key: "Enter", run },
       { key: "Mod-Enter", run },
       { key: "Shift-Enter", run: insertNewlineAndIndent },
-      { key: "Escape", run: leave },
     ]),
   );
-}
-
-/** Leaves the editor, so that shortcuts work again. */
-function leave(view: EditorView): boolean {
-  view.contentDOM.blur();
-  return true;
 }
 
 /** Uses the page's token, and only addresses of its own coordinator. */
@@ -77,65 +64,39 @@ const failureMarks = linter((view) => diagnosticsOf(view, view.state.field(failu
 });
 
 export function PromqlEditor({ value, label, onChange, onRun, error }: PromqlEditorProps) {
-  const host = useRef<HTMLDivElement>(null);
-  const editor = useRef<EditorView>(undefined);
-  const latest = useRef({ onChange, onRun });
-  latest.current = { onChange, onRun };
-
-  // Both before the next key: seen later, `value` is an old text, and would take back what was
-  // typed meanwhile.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: made once; what changes goes in below.
-  useLayoutEffect(() => {
-    if (host.current === null) return undefined;
-    const promql = promqlExtension();
-    const view = new EditorView({
-      parent: host.current,
-      state: EditorState.create({
-        doc: value,
-        extensions: [
-          history(),
-          bracketMatching(),
-          closeBrackets(),
-          autocompletion({ icons: false }),
-          syntaxHighlighting(codeColours),
-          promql.asExtension(),
-          failure,
-          failureMarks,
-          // Above the keys that run: Enter takes the completion that is offered.
-          Prec.highest(keymap.of([...completionKeymap])),
-          runKeys((current) => {
-            latest.current.onRun(current.state.doc.toString());
-            return true;
-          }),
-          keymap.of([...defaultKeymap, ...historyKeymap]),
-          placeholder("An expression, e.g. rate(capstan_work_accepted_total[5m])"),
-          EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, "data-main-field": "" }),
-          EditorView.updateListener.of((update) => {
-            if (update.docChanged) latest.current.onChange(update.state.doc.toString());
-          }),
-        ],
-      }),
-    });
-    editor.current = view;
-    return () => {
-      view.destroy();
-      promql.destroy();
-    };
-  }, []);
-
-  useLayoutEffect(() => {
-    const view = editor.current;
-    if (view === undefined || view.state.doc.toString() === value) return;
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
-  }, [value]);
+  const run = useRef(onRun);
+  run.current = onRun;
+  const { host, editor } = useCodeEditor({
+    value,
+    label,
+    onChange,
+    extensions: () => {
+      const promql = promqlExtension();
+      return [
+        bracketMatching(),
+        closeBrackets(),
+        autocompletion({ icons: false }),
+        promql.asExtension(),
+        ViewPlugin.define(() => ({ destroy: () => promql.destroy() })),
+        failure,
+        failureMarks,
+        // Above the keys that run: Enter takes the completion that is offered.
+        Prec.highest(keymap.of([...completionKeymap])),
+        runKeys((view) => {
+          run.current(view.state.doc.toString());
+          return true;
+        }),
+        placeholder("An expression, e.g. rate(capstan_work_accepted_total[5m])"),
+      ];
+    },
+  });
 
   useEffect(() => {
     const view = editor.current;
     if (view === undefined) return;
     view.dispatch({ effects: setFailure.of(error) });
     forceLinting(view);
-  }, [error]);
+  }, [error, editor]);
 
   return <div ref={host} className="ql-editor" />;
 }

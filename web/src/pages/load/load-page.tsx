@@ -3,9 +3,10 @@
  */
 import { Title } from "@mantine/core";
 import { lazy, Suspense } from "react";
-import { Link, Outlet, Route, Routes, useLocation, useParams } from "react-router";
+import { Outlet, Route, Routes, useLocation, useParams } from "react-router";
 import { NotFound } from "../../components/page-errors.tsx";
 import { PageLoading } from "../../components/page-loading.tsx";
+import { PageTabs } from "../../components/page-tabs.tsx";
 import "./load.css";
 
 const HistoryPage = lazy(async () => ({
@@ -49,18 +50,7 @@ function Frame() {
     <div className="page load-page">
       <div className="page-head load-head">
         <Title order={1}>Load tests</Title>
-        <nav className="load-tabs" aria-label="Load tests">
-          {tabs.map(({ title, href }) => (
-            <Link
-              key={href}
-              to={href}
-              className="load-tab"
-              {...(title === current && { "aria-current": "page" as const })}
-            >
-              {title}
-            </Link>
-          ))}
-        </nav>
+        <PageTabs label="Load tests" tabs={tabs} current={current} />
       </div>
       <Suspense fallback={<PageLoading />}>
         <Outlet />

@@ -2,12 +2,13 @@
  * For a lake without dynamic tables: what one is, and the statements for the first, which can be
  * run here.
  */
-import { ActionIcon, Button, CopyButton } from "@mantine/core";
-import { IconCheck, IconCopy, IconPlayerPlay } from "@tabler/icons-react";
+import { Button } from "@mantine/core";
+import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { ApiError, request } from "../../api/http.ts";
 import { SqlResultReader } from "../../api/sql-result.ts";
 import { Card } from "../../components/card.tsx";
+import { CodeBlock } from "../../components/code-block.tsx";
 import { toastDone, toastFailed } from "../../components/toasts.tsx";
 
 interface Step {
@@ -72,22 +73,7 @@ function FirstStep({ step: { title, sql } }: { readonly step: Step }) {
   return (
     <li>
       <strong>{title}</strong>
-      <div className="code-block">
-        <pre className="mono">{sql}</pre>
-        <CopyButton value={sql}>
-          {({ copied, copy }) => (
-            <ActionIcon
-              size="sm"
-              variant="subtle"
-              color="gray"
-              aria-label={copied ? "Copied" : `Copy: ${title}`}
-              onClick={copy}
-            >
-              {copied ? <IconCheck size={14} /> : <IconCopy size={14} />}
-            </ActionIcon>
-          )}
-        </CopyButton>
-      </div>
+      <CodeBlock title={title} text={sql} />
     </li>
   );
 }

@@ -21,7 +21,14 @@ import { tablePath } from "./links.ts";
 import { Preview } from "./preview.tsx";
 import { RefreshHistory } from "./refresh-history.tsx";
 import { TableActions } from "./table-actions.tsx";
-import { conditionOf, formatLag, lagOf, reasonOf, targetText } from "./table-condition.ts";
+import {
+  conditionOf,
+  formatLag,
+  lagOf,
+  reasonOf,
+  type TableCondition,
+  targetText,
+} from "./table-condition.ts";
 import type { ListedTable } from "./table-list.ts";
 import { TableIcon, TableSign } from "./table-sign.tsx";
 
@@ -103,7 +110,7 @@ function Head({
         {dynamic !== undefined && <TableActions table={dynamic} />}
       </div>
       {dynamic !== undefined && reason !== "" && (
-        <p className="detail-reason" data-condition={conditionOf(dynamic)}>
+        <p className="detail-reason" data-tone={reasonTones[conditionOf(dynamic)]}>
           {reason}
         </p>
       )}
@@ -116,6 +123,13 @@ interface DynamicFiguresProps {
   readonly table: LakeTable | undefined;
   readonly nowMs: number;
 }
+
+const reasonTones: Readonly<Partial<Record<TableCondition, "bad" | "warn">>> = {
+  failed: "bad",
+  retrying: "bad",
+  late: "warn",
+  suspended: "warn",
+};
 
 function DynamicFigures({ dynamic, table, nowMs }: DynamicFiguresProps) {
   const { last_refresh, next_due_ms } = dynamic;

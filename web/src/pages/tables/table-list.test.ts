@@ -2,8 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeTables } from "../../../testing/fake-tables.ts";
 import type { DynamicTable } from "../../api/gen/types.ts";
-import { layOutGraph } from "./graph-layout.ts";
-import { lineageOf, nextTable } from "./lineage.ts";
 import { conditionOf, formatLag, lagRatioOf, reasonOf, targetText } from "./table-condition.ts";
 import { graphTables, joinTables, listTables, type TablesView } from "./table-list.ts";
 
@@ -80,26 +78,4 @@ test("[WEB42] the worst first, plain tables last; by name, column, reason and st
     graphTables(listed).map(({ name }) => name),
     ["revenue", "report", "broken", "orders"],
   );
-});
-
-test("[WEB46] lineage is what a table is made of and what is made of it; arrows follow it", () => {
-  const graph = [
-    { id: "a", sources: [] },
-    { id: "b", sources: [] },
-    { id: "c", sources: ["a"] },
-    { id: "d", sources: ["b"] },
-    { id: "e", sources: ["c", "d"] },
-  ];
-  const layout = layOutGraph(graph, { width: 100, height: 20, gapX: 20, gapY: 5 });
-  assert.deepEqual(lineageOf(layout.edges, "c"), new Set(["a", "c", "e"]));
-  const at = (id: string) => {
-    const found = layout.tables.find((table) => table.id === id);
-    assert.ok(found !== undefined);
-    return found;
-  };
-  assert.equal(nextTable(layout, at("c"), "ArrowRight"), "e");
-  assert.equal(nextTable(layout, at("c"), "ArrowLeft"), "a");
-  assert.equal(nextTable(layout, at("c"), "ArrowDown"), "d");
-  assert.equal(nextTable(layout, at("c"), "ArrowUp"), undefined);
-  assert.equal(nextTable(layout, at("c"), "Enter"), undefined);
 });

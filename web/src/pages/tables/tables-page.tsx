@@ -122,7 +122,7 @@ function Filters({
         onText={(text) => onView({ text })}
       />
       {offered.length > 0 && (
-        <div className="tables-scroller">
+        <div className="scroller">
           <SegmentedControl
             size="xs"
             aria-label="State"

@@ -12,8 +12,8 @@ import { Waiting } from "../../../components/data-table.tsx";
 import { NoMatch } from "../../../components/empty.tsx";
 import { SearchField } from "../../../components/search-field.tsx";
 import { useAddressView } from "../../../components/use-address-view.ts";
+import { useRefusedToken } from "../../../components/use-refused-token.ts";
 import { plural } from "../../../format.ts";
-import { useRefusedToken } from "../use-refused-token.ts";
 import { FirstRun } from "./first-run.tsx";
 import "./history.css";
 import {

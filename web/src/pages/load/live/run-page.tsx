@@ -4,9 +4,9 @@ import { useState } from "react";
 import { ApiError } from "../../../api/http.ts";
 import { readTest } from "../../../api/load.ts";
 import { Loading } from "../../../components/data-table.tsx";
-import { UnreadableRun } from "../failure.tsx";
+import { useRefusedToken } from "../../../components/use-refused-token.ts";
 import { RunResult } from "../run/run-result.tsx";
-import { useRefusedToken } from "../use-refused-token.ts";
+import { UnreadableRun } from "../unreadable-run.tsx";
 import { LivePage } from "./live-page.tsx";
 import { stageOf } from "./run-stage.ts";
 

@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { RunWorker, WorkerSecond } from "../../../api/gen/types.ts";
 import { readWorkerSeconds } from "../../../api/load.ts";
+import { Failure } from "../../../components/failure.tsx";
 import { LineChart } from "../../../components/line-chart.tsx";
 import { axisValue } from "../../../components/plot-axes.ts";
 import {
@@ -13,7 +14,6 @@ import {
   formatLatency,
   formatPercent,
 } from "../../../format.ts";
-import { Failure } from "../failure.tsx";
 import { HealthSign } from "./health-sign.tsx";
 
 const windowMs = 300_000;

@@ -5,8 +5,8 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { importTemplate } from "../../../api/load.ts";
+import { Failure } from "../../../components/failure.tsx";
 import { toastDone } from "../../../components/toasts.tsx";
-import { Failure } from "../failure.tsx";
 import { templateHref } from "../links.ts";
 
 const example = `name: checkout

@@ -14,7 +14,7 @@ import { type FormEvent, useState } from "react";
 import { useNavigate } from "react-router";
 import type { Template } from "../../../api/gen/types.ts";
 import { type PrepareRequest, prepareRun, readTemplate } from "../../../api/load.ts";
-import { Failure } from "../failure.tsx";
+import { Failure } from "../../../components/failure.tsx";
 import { runHref } from "../links.ts";
 import { foreignHost } from "./foreign-host.ts";
 

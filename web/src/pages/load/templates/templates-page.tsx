@@ -20,8 +20,8 @@ import { type Column, DataTable, Waiting } from "../../../components/data-table.
 import { Empty, NoMatch } from "../../../components/empty.tsx";
 import { SearchField } from "../../../components/search-field.tsx";
 import { useAddressView } from "../../../components/use-address-view.ts";
+import { useRefusedToken } from "../../../components/use-refused-token.ts";
 import { templateHref } from "../links.ts";
-import { useRefusedToken } from "../use-refused-token.ts";
 import "./templates.css";
 import { ImportDialog } from "./import-dialog.tsx";
 import { PrepareDialog } from "./prepare-dialog.tsx";

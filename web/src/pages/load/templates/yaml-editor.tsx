@@ -1,12 +1,10 @@
 /** A YAML editor with colours, and marks under errors. */
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { StreamLanguage, syntaxHighlighting } from "@codemirror/language";
-import { setDiagnostics } from "@codemirror/lint";
+import { indentWithTab } from "@codemirror/commands";
+import { StreamLanguage } from "@codemirror/language";
 import { EditorState } from "@codemirror/state";
-import { EditorView, keymap, lineNumbers } from "@codemirror/view";
-import { useEffect, useLayoutEffect, useRef } from "react";
-import "../../../components/code-editor.css";
-import { codeColours } from "../../../components/code-colours.ts";
+import { keymap, lineNumbers } from "@codemirror/view";
+import { useCodeEditor } from "../../../components/use-code-editor.ts";
+import { useEditorMarks } from "../../../components/use-editor-marks.ts";
 import type { TextProblem } from "./template-text.ts";
 
 interface YamlEditorProps {
@@ -40,79 +38,16 @@ const yaml = StreamLanguage.define<{ depth: number }>({
   },
 });
 
-/** Tab indents, so Escape leaves the editor. */
-function leave(view: EditorView): boolean {
-  view.contentDOM.blur();
-  return true;
-}
-
 export function YamlEditor(props: YamlEditorProps) {
   const { value, label, isReadOnly, problems, onChange, goTo } = props;
-  const host = useRef<HTMLDivElement>(null);
-  const editor = useRef<EditorView>(undefined);
-  const latest = useRef(onChange);
-  latest.current = onChange;
+  const { host, editor } = useCodeEditor({
+    value,
+    label,
+    isReadOnly,
+    onChange,
+    extensions: () => [lineNumbers(), yaml, keymap.of([indentWithTab]), EditorState.tabSize.of(2)],
+  });
 
-  // Both before the next key: seen later, `value` is an old text, and would take back what was
-  // typed meanwhile.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: made once; what changes goes in below.
-  useLayoutEffect(() => {
-    if (host.current === null) return undefined;
-    const view = new EditorView({
-      parent: host.current,
-      state: EditorState.create({
-        doc: value,
-        extensions: [
-          history(),
-          lineNumbers(),
-          yaml,
-          syntaxHighlighting(codeColours),
-          keymap.of([
-            { key: "Escape", run: leave },
-            indentWithTab,
-            ...defaultKeymap,
-            ...historyKeymap,
-          ]),
-          EditorState.tabSize.of(2),
-          EditorState.readOnly.of(isReadOnly),
-          EditorView.lineWrapping,
-          EditorView.contentAttributes.of({ "aria-label": label, "data-main-field": "" }),
-          EditorView.updateListener.of((update) => {
-            if (update.docChanged) latest.current(update.state.doc.toString());
-          }),
-        ],
-      }),
-    });
-    editor.current = view;
-    return () => view.destroy();
-  }, [isReadOnly]);
-
-  useLayoutEffect(() => {
-    const view = editor.current;
-    if (view === undefined || view.state.doc.toString() === value) return;
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
-  }, [value]);
-
-  useEffect(() => {
-    const view = editor.current;
-    if (view === undefined) return;
-    const end = view.state.doc.length;
-    const marks = problems.map(({ from, to, message }) => ({
-      from: Math.min(from, end),
-      to: Math.min(Math.max(to, from), end),
-      severity: "error" as const,
-      message,
-    }));
-    view.dispatch(setDiagnostics(view.state, marks));
-  }, [problems]);
-
-  useEffect(() => {
-    const view = editor.current;
-    if (view === undefined || goTo === undefined) return;
-    const anchor = Math.min(goTo.at, view.state.doc.length);
-    view.dispatch({ selection: { anchor }, scrollIntoView: true });
-    view.focus();
-  }, [goTo]);
-
+  useEditorMarks(editor, { problems, goTo });
   return <div ref={host} className="ql-editor yaml-editor" />;
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type GraphTable, layOutGraph } from "./graph-layout.ts";
+import { type GraphNode, layOutGraph } from "./graph-layout.ts";
 
 const size = { width: 200, height: 50, gapX: 80, gapY: 14 };
 
 test("[WEB40] a chain goes from left to right, on one line", () => {
-  const { tables, edges, width, height } = layOutGraph(
+  const { nodes, edges, width, height } = layOutGraph(
     [
       { id: "b", sources: ["a"] },
       { id: "c", sources: ["b"] },
@@ -14,7 +14,7 @@ test("[WEB40] a chain goes from left to right, on one line", () => {
     ],
     size,
   );
-  assert.deepEqual(tables, [
+  assert.deepEqual(nodes, [
     { id: "a", level: 0, x: 0, y: 0 },
     { id: "b", level: 1, x: 280, y: 0 },
     { id: "c", level: 2, x: 560, y: 0 },
@@ -26,8 +26,8 @@ test("[WEB40] a chain goes from left to right, on one line", () => {
   assert.deepEqual([width, height], [760, 50]);
 });
 
-test("[WEB40] an edge over a level passes beside the tables there", () => {
-  const { tables, edges } = layOutGraph(
+test("[WEB40] an edge over a level passes beside the nodes there", () => {
+  const { nodes, edges } = layOutGraph(
     [
       { id: "a", sources: [] },
       { id: "b", sources: ["a"] },
@@ -35,7 +35,7 @@ test("[WEB40] an edge over a level passes beside the tables there", () => {
     ],
     size,
   );
-  const b = tables.find(({ id }) => id === "b");
+  const b = nodes.find(({ id }) => id === "b");
   const long = edges.find(({ from, to }) => from === "a" && to === "c");
   assert.equal(long?.points.length, 4);
   const laneY = long?.points[1]?.y ?? 0;
@@ -43,7 +43,7 @@ test("[WEB40] an edge over a level passes beside the tables there", () => {
 });
 
 test("[WEB40] two pairs that could cross do not", () => {
-  const { tables } = layOutGraph(
+  const { nodes } = layOutGraph(
     [
       { id: "a", sources: [] },
       { id: "b", sources: [] },
@@ -52,33 +52,33 @@ test("[WEB40] two pairs that could cross do not", () => {
     ],
     size,
   );
-  const y = (id: string): number => tables.find((table) => table.id === id)?.y ?? 0;
+  const y = (id: string): number => nodes.find((node) => node.id === id)?.y ?? 0;
   assert.equal(y("a") < y("b"), y("y") < y("x"));
 });
 
 const anyGraph = fc
   .array(fc.array(fc.nat(30), { maxLength: 4 }), { maxLength: 40 })
-  .map((all): readonly GraphTable[] =>
+  .map((all): readonly GraphNode[] =>
     all.map((sources, index) => ({
       id: `t${index}`,
       sources: [...new Set(sources.filter((source) => source < index))].map((at) => `t${at}`),
     })),
   );
 
-test("[WEB40] tables never overlap, sources are to the left, and order of arrival does not matter", () => {
+test("[WEB40] nodes never overlap, sources are to the left, and order of arrival does not matter", () => {
   fc.assert(
     fc.property(anyGraph, (graph) => {
       const layout = layOutGraph(graph, size);
-      assert.equal(layout.tables.length, graph.length);
-      const at = new Map(layout.tables.map((table) => [table.id, table]));
+      assert.equal(layout.nodes.length, graph.length);
+      const at = new Map(layout.nodes.map((node) => [node.id, node]));
       for (const { id, sources } of graph) {
         for (const source of sources) {
           assert.ok((at.get(source)?.x ?? 0) < (at.get(id)?.x ?? 0));
         }
       }
-      for (const one of layout.tables) {
+      for (const one of layout.nodes) {
         assert.ok(one.y >= 0 && one.y + size.height <= layout.height + 1e-6);
-        for (const other of layout.tables) {
+        for (const other of layout.nodes) {
           if (one === other || one.level !== other.level) continue;
           assert.ok(Math.abs(one.y - other.y) >= size.height + size.gapY - 1e-6);
         }

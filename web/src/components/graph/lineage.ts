@@ -1,15 +1,15 @@
 /** Paths through the graph. Pure. */
-import type { GraphLayout, PlacedEdge, PlacedTable } from "./graph-layout.ts";
+import type { GraphLayout, PlacedEdge, PlacedNode } from "./graph-layout.ts";
 
-/** The table, all tables that it is made from, and all that are made from it. */
+/** The node, all nodes that it is made from, and all that are made from it. */
 export function lineageOf(
   edges: readonly Pick<PlacedEdge, "from" | "to">[],
-  table: string,
+  node: string,
 ): ReadonlySet<string> {
   const sources = Map.groupBy(edges, ({ to }) => to);
   const readers = Map.groupBy(edges, ({ from }) => from);
-  const reach = (next: (table: string) => readonly string[]): ReadonlySet<string> => {
-    const seen = new Set([table]);
+  const reach = (next: (node: string) => readonly string[]): ReadonlySet<string> => {
+    const seen = new Set([node]);
     for (const each of seen) for (const other of next(each)) seen.add(other);
     return seen;
   };
@@ -19,16 +19,16 @@ export function lineageOf(
 }
 
 /** The target of an arrow key: along the nearest edge, or the neighbour in the same level. */
-export function nextTable(
-  { tables, edges }: Pick<GraphLayout, "tables" | "edges">,
-  at: PlacedTable,
+export function nextNode(
+  { nodes, edges }: Pick<GraphLayout, "nodes" | "edges">,
+  at: PlacedNode,
   key: string,
 ): string | undefined {
   const nearest = (names: readonly string[]): string | undefined =>
-    tables
+    nodes
       .filter(({ id }) => names.includes(id))
       .toSorted((a, b) => Math.abs(a.y - at.y) - Math.abs(b.y - at.y))[0]?.id;
-  const level = tables.filter((each) => each.level === at.level);
+  const level = nodes.filter((each) => each.level === at.level);
   const index = level.findIndex(({ id }) => id === at.id);
   switch (key) {
     case "ArrowLeft":

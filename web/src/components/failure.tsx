@@ -1,6 +1,5 @@
 /** Why something was refused, and what to do about it. */
-import { ApiError } from "../../api/http.ts";
-import { Unreadable } from "../../components/empty.tsx";
+import { ApiError } from "../api/http.ts";
 
 export function Failure({ title, error }: { readonly title: string; readonly error: Error }) {
   const hint = error instanceof ApiError ? error.hint : undefined;
@@ -10,12 +9,5 @@ export function Failure({ title, error }: { readonly title: string; readonly err
       <p className="failure-message">{error.message}</p>
       {hint !== undefined && <span className="dim">{hint}</span>}
     </div>
-  );
-}
-
-export function UnreadableRun({ error }: { readonly error: Error }) {
-  const gone = "Runs are deleted when they are old.";
-  return (
-    <Unreadable what="run" error={error} gone={gone} back={{ to: "/load", text: "To all runs" }} />
   );
 }

@@ -1,12 +1,12 @@
 /**
- * Lays out the graph of tables from left to right. Pure.
- * Plain tables are in the first level; a table is one level to the right of the rightmost table
- * that it reads. An edge over several levels runs through a lane in each level between, shared by
- * all such edges of one table, so that it passes between tables. Several sweeps choose the order
- * within a level with the fewest crossings. The same tables give the same picture, in any order of
- * input.
+ * Lays out a graph without cycles from left to right. Pure.
+ * Nodes without sources are in the first level; any other node is one level to the right of the
+ * rightmost one that it reads. An edge over several levels runs through a lane in each level
+ * between, shared by all such edges of one node, so that it passes between nodes. Several sweeps
+ * choose the order within a level with the fewest crossings. The same nodes give the same picture,
+ * in any order of input.
  */
-export interface GraphTable {
+export interface GraphNode {
   readonly id: string;
   readonly sources: readonly string[];
 }
@@ -18,7 +18,7 @@ export interface GraphSize {
   readonly gapY: number;
 }
 
-export interface PlacedTable {
+export interface PlacedNode {
   readonly id: string;
   readonly level: number;
   readonly x: number;
@@ -41,13 +41,13 @@ export interface GraphLayout {
   readonly width: number;
   readonly height: number;
   /** Sorted by level, then from top to bottom. */
-  readonly tables: readonly PlacedTable[];
+  readonly nodes: readonly PlacedNode[];
   readonly edges: readonly PlacedEdge[];
 }
 
 interface Slot {
   readonly key: string;
-  readonly table: string | undefined;
+  readonly node: string | undefined;
   readonly level: number;
   readonly before: Slot[];
   readonly after: Slot[];
@@ -58,12 +58,12 @@ const sweeps = 12;
 const alignments = 8;
 const laneHeight = 8;
 
-export function layOutGraph(tables: readonly GraphTable[], size: GraphSize): GraphLayout {
-  const sorted = tables.toSorted((a, b) => compare(a.id, b.id)); // The input order does not matter.
+export function layOutGraph(nodes: readonly GraphNode[], size: GraphSize): GraphLayout {
+  const sorted = nodes.toSorted((a, b) => compare(a.id, b.id)); // The input order does not matter.
   const levels = levelsOf(sorted);
   const { layers, edges } = buildSlots(sorted, levels);
   orderLayers(layers);
-  const heightOf = (slot: Slot): number => (slot.table === undefined ? laneHeight : size.height);
+  const heightOf = (slot: Slot): number => (slot.node === undefined ? laneHeight : size.height);
   placeLayers(layers, heightOf, size.gapY);
   const slots = layers.flat();
   const top = Math.min(0, ...slots.map(({ y }) => y));
@@ -73,8 +73,8 @@ export function layOutGraph(tables: readonly GraphTable[], size: GraphSize): Gra
   return {
     width: Math.max(0, xOf(layers.length) - size.gapX),
     height: bottom - top,
-    tables: slots.flatMap(({ table, level, y }) =>
-      table === undefined ? [] : [{ id: table, level, x: xOf(level), y: y - top }],
+    nodes: slots.flatMap(({ node, level, y }) =>
+      node === undefined ? [] : [{ id: node, level, x: xOf(level), y: y - top }],
     ),
     edges: edges.map(({ from, to, path }) => ({
       from,
@@ -89,20 +89,20 @@ export function layOutGraph(tables: readonly GraphTable[], size: GraphSize): Gra
   };
 }
 
-/** Ignores sources that are not among the tables. */
-function levelsOf(tables: readonly GraphTable[]): ReadonlyMap<string, number> {
-  const byId = new Map(tables.map((table) => [table.id, table]));
+/** Ignores sources that are not among the nodes. */
+function levelsOf(nodes: readonly GraphNode[]): ReadonlyMap<string, number> {
+  const byId = new Map(nodes.map((node) => [node.id, node]));
   const levels = new Map<string, number>();
-  const levelOf = (table: GraphTable): number => {
-    const known = levels.get(table.id);
+  const levelOf = (node: GraphNode): number => {
+    const known = levels.get(node.id);
     if (known !== undefined) return known;
-    levels.set(table.id, 0); // A cycle would end here; there are none.
-    const above = table.sources.flatMap((source) => byId.get(source) ?? []);
+    levels.set(node.id, 0); // A cycle would end here; there are none.
+    const above = node.sources.flatMap((source) => byId.get(source) ?? []);
     const level = above.length === 0 ? 0 : 1 + Math.max(...above.map(levelOf));
-    levels.set(table.id, level);
+    levels.set(node.id, level);
     return level;
   };
-  for (const table of tables) levelOf(table);
+  for (const node of nodes) levelOf(node);
   return levels;
 }
 
@@ -113,23 +113,23 @@ interface SlotEdge {
 }
 
 function buildSlots(
-  tables: readonly GraphTable[],
+  nodes: readonly GraphNode[],
   levels: ReadonlyMap<string, number>,
 ): { readonly layers: Slot[][]; readonly edges: readonly SlotEdge[] } {
   const layers: Slot[][] = Array.from({ length: Math.max(0, ...levels.values()) + 1 }, () => []);
-  if (tables.length === 0) layers.length = 0;
+  if (nodes.length === 0) layers.length = 0;
   const slots = new Map<string, Slot>();
-  const slotOf = (key: string, table: string | undefined, level: number): Slot => {
+  const slotOf = (key: string, node: string | undefined, level: number): Slot => {
     const known = slots.get(key);
     if (known !== undefined) return known;
-    const slot: Slot = { key, table, level, before: [], after: [], y: 0 };
+    const slot: Slot = { key, node, level, before: [], after: [], y: 0 };
     slots.set(key, slot);
     layers[level]?.push(slot);
     return slot;
   };
-  for (const { id } of tables) slotOf(id, id, levels.get(id) ?? 0);
+  for (const { id } of nodes) slotOf(id, id, levels.get(id) ?? 0);
   const edges: SlotEdge[] = [];
-  for (const { id, sources } of tables) {
+  for (const { id, sources } of nodes) {
     const to = slotOf(id, id, levels.get(id) ?? 0);
     for (const source of [...new Set(sources)].sort(compare)) {
       const level = levels.get(source);
