@@ -16,6 +16,7 @@ export class Failure extends Error {
   readonly hint: string | undefined;
   readonly number: number | undefined;
   readonly position: TextPosition | undefined;
+  readonly statement: number | undefined;
   readonly exitCode: ExitCode;
 
   constructor(
@@ -23,13 +24,14 @@ export class Failure extends Error {
     message: string,
     exitCode: ExitCode,
     hint?: string,
-    { number, position }: Omit<ErrorDetails, "hint"> = {},
+    { number, position, statement }: Omit<ErrorDetails, "hint"> = {},
   ) {
     super(message);
     this.code = code;
     this.hint = hint;
     this.number = number;
     this.position = position;
+    this.statement = statement;
     this.exitCode = exitCode;
   }
 }

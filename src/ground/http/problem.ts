@@ -1,6 +1,6 @@
 /**
- * Errors as the API reports them: `{code, message, hint?, number?, position?}`, with the status of
- * the code.
+ * Errors as the API reports them: `{code, message, hint?, number?, position?, statement?}`, with
+ * the status of the code.
  */
 import { ruleOfCode } from "../kernel/error-codes.ts";
 import { detailsOf, type ErrorCode, type ErrorDetails, OperatingError } from "../kernel/errors.ts";

@@ -11,6 +11,11 @@ export const errorSchema = z
       .object({ line: z.number().int(), column: z.number().int() })
       .optional()
       .describe("Where in the text that was sent; both count from 1."),
+    statement: z
+      .number()
+      .int()
+      .optional()
+      .describe("Which of several statements it is about, from 1; the position is in that one."),
   })
   .describe("Every error has this shape.");
 

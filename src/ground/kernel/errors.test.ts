@@ -54,8 +54,10 @@ test("[EC3] an error's details are plain data, and only those that there are", (
     hint: "Say more.",
     number: 2000,
     position,
+    statement: 3,
   });
-  assert.deepEqual(detailsOf(full), { hint: "Say more.", number: 2000, position });
-  assert.deepEqual([full.number, full.position], [2000, position]);
+  const details = { hint: "Say more.", number: 2000, position, statement: 3 };
+  assert.deepEqual(detailsOf(full), details);
+  assert.deepEqual([full.number, full.position, full.statement], [2000, position, 3]);
   assert.deepEqual(detailsOf({ hint: undefined, number: 3014 }), { number: 3014 });
 });

@@ -23,6 +23,8 @@ export interface ErrorDetails {
   /** The number of the error in its dialect, where that numbers its errors. */
   readonly number?: number;
   readonly position?: TextPosition;
+  /** Which of several statements it is about, counted from 1; the position is in that one. */
+  readonly statement?: number;
 }
 
 /** The outside world failed. Code branches on `code` and `retry`; only people read `message`. */
@@ -33,6 +35,7 @@ export class OperatingError extends Error {
   readonly hint: string | undefined;
   readonly number: number | undefined;
   readonly position: TextPosition | undefined;
+  readonly statement: number | undefined;
 
   constructor(
     code: ErrorCode,
@@ -46,6 +49,7 @@ export class OperatingError extends Error {
     this.hint = options.hint;
     this.number = options.number;
     this.position = options.position;
+    this.statement = options.statement;
   }
 }
 
@@ -55,13 +59,14 @@ export function detailsOf(
     readonly [Name in keyof ErrorDetails]: ErrorDetails[Name] | undefined;
   },
 ): ErrorDetails {
-  const { hint, number, position } = error;
+  const { hint, number, position, statement } = error;
   return {
     ...(hint === undefined ? {} : { hint }),
     ...(number === undefined ? {} : { number }),
     ...(position === undefined
       ? {}
       : { position: { line: position.line, column: position.column } }),
+    ...(statement === undefined ? {} : { statement }),
   };
 }
 

@@ -13,10 +13,12 @@ test("[TK3] an operating error keeps its code, retry, message and details", () =
     new OperatingError("bad_request", "never", "no window", {
       number: 3014,
       position: { line: 2, column: 5 },
+      statement: 2,
     }),
   ];
-  const shown = ({ code, retry, message, hint, number, position }: OperatingError) => {
-    return { code, retry, message, hint, number, position };
+  const shown = ({ code, retry, message, ...details }: OperatingError) => {
+    const { hint, number, position, statement } = details;
+    return { code, retry, message, hint, number, position, statement };
   };
   for (const thrown of cases) {
     const asJson = decodeError(JSON.parse(JSON.stringify(encodeError(thrown)))); // Of a process.

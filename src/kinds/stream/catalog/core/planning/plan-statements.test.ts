@@ -163,6 +163,7 @@ test("[SC21] queries of one bundle do not share slots", () => {
   );
   const text = "SELECT auction FROM bids INTO any";
   assert.match(refusal([text, text], on), /^InsufficientCapacity 2300 at 1:1: statement 2: /);
+  assert.throws(() => planStatements([text, text], on), { statement: 2 });
   const replaced = changeOf("createQuery", `CREATE OR REPLACE QUERY q AS ${text}`, on);
   assert.equal(replaced.replaces, true);
 });

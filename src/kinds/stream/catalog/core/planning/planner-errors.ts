@@ -1,6 +1,6 @@
 /** Errors of the dialect as refusals of the request table, with number, place and hint (SC15). */
 
-import { type ErrorCode, OperatingError } from "../../../../../ground/kernel/errors.ts";
+import { detailsOf, type ErrorCode, OperatingError } from "../../../../../ground/kernel/errors.ts";
 import {
   DialectError,
   type DialectErrorNumber,
@@ -73,11 +73,10 @@ function refused(
 /** The error of a statement of a bundle says of which. */
 export function ofStatement(thrown: unknown, at: number): unknown {
   if (!(thrown instanceof OperatingError)) return thrown;
-  const { code, retry, message, hint, number, position } = thrown;
+  const { code, retry, message } = thrown;
   return new OperatingError(code, retry, `statement ${at + 1}: ${message}`, {
+    ...detailsOf(thrown),
+    statement: at + 1,
     cause: thrown,
-    ...(number === undefined ? {} : { number }),
-    ...(hint === undefined ? {} : { hint }),
-    ...(position === undefined ? {} : { position }),
   });
 }
