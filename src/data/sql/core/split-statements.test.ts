@@ -58,6 +58,11 @@ for (const { name, script, statements, rest } of cases) {
   test(`[CM5] semicolons: ${name}`, () => {
     const split = splitStatements(script);
     assert.deepEqual(split.statements, statements);
+    const found = split.starts.map((at, index) => script.startsWith(statements[index] ?? "?", at));
+    assert.deepEqual(
+      found,
+      statements.map(() => true),
+    );
     assert.equal(split.rest.trim(), rest.trim());
   });
 }

@@ -4,6 +4,8 @@ import { duckdbRules, type LexicalRules, scanStatement, scanTokens } from "./tok
 export interface Split {
   /** Whole statements, without semicolons. Empty ones are left out. */
   readonly statements: readonly string[];
+  /** Where each of them begins in the script, in characters. */
+  readonly starts: readonly number[];
   /** What follows the last semicolon: an unfinished statement, or blank. */
   readonly rest: string;
 }
@@ -17,6 +19,7 @@ export interface OtherLanguage {
 
 export function splitStatements(script: string, others: readonly OtherLanguage[] = []): Split {
   const statements: string[] = [];
+  const starts: number[] = [];
   let start = 0;
   for (;;) {
     const scans = [...others.map(({ rules }) => rules), duckdbRules].map((rules) =>
@@ -28,9 +31,13 @@ export function splitStatements(script: string, others: readonly OtherLanguage[]
     });
     const end = chosen?.tokens.at(-1);
     if (end?.text !== ";" || end.kind !== "punctuation") {
-      return { statements, rest: script.slice(start) };
+      return { statements, starts, rest: script.slice(start) };
     }
-    if ((chosen?.tokens.length ?? 0) > 1) statements.push(script.slice(start, end.position).trim());
+    if ((chosen?.tokens.length ?? 0) > 1) {
+      const whole = script.slice(start, end.position);
+      statements.push(whole.trim());
+      starts.push(start + whole.length - whole.trimStart().length);
+    }
     start = end.position + 1;
   }
 }
