@@ -29,7 +29,7 @@ after(async () => {
 interface QueryBody {
   readonly state: string;
   readonly epoch: number;
-  readonly deployed: readonly { readonly worker_id: string }[];
+  readonly deployed: readonly { readonly fragment: string; readonly worker_id: string }[];
 }
 
 async function queryOf(name: string): Promise<QueryBody | undefined> {
@@ -77,6 +77,31 @@ CREATE QUERY hot_items AS
   GROUP BY (a) WINDOW TUMBLING(ts, SIZE 1 SEC) INTO hot
   SET(2 AS "QUERY".PARALLELISM, '1 SEC' AS "QUERY".CHECKPOINT_INTERVAL);`;
 
+interface LiveBody {
+  readonly fragments: readonly {
+    readonly fragment: string;
+    readonly worker_id: string;
+    readonly rows_in_per_second: number | null;
+    readonly busy_ratio: number | null;
+    readonly told_at_ms: number | null;
+    readonly sources: readonly string[];
+  }[];
+  readonly edges: readonly { readonly rows_per_second: number | null; readonly from: string }[];
+  readonly checkpoints: readonly { readonly bytes: number; readonly duration_ms: number }[];
+  readonly held_back_by: { readonly source: string | null; readonly reason: string } | null;
+}
+
+/** Every fragment has told twice, and there is a checkpoint. */
+async function untilLive(name: string): Promise<LiveBody> {
+  return await waitFor("figures of every fragment", async () => {
+    const response = await fetch(`${cluster.url}/api/v1/streams/queries/${name}/live`);
+    if (response.status !== 200) return undefined;
+    const body = (await response.json()) as LiveBody;
+    const isTold = body.fragments.every(({ rows_in_per_second: rate }) => (rate ?? 0) > 0);
+    return isTold && body.checkpoints.length > 0 ? body : undefined;
+  });
+}
+
 test("[SD8] a query with a Lake sink has each row once while workers and coordinator are killed", async () => {
   const sql = (text: string) => runCli(["sql", "-c", text, "--url", cluster.url]);
   const created = await sql(statements);
@@ -84,6 +109,21 @@ test("[SD8] a query with a Lake sink has each row once while workers and coordin
   const { deployed } = await untilRunning("hot_items", 1);
   assert.deepEqual(new Set(deployed.map((each) => each.worker_id)).size, 2);
   let rows = await untilRows(0);
+
+  const live = await untilLive("hot_items"); // SD60
+  assert.deepEqual(
+    live.fragments.map(({ fragment, worker_id }) => [fragment, worker_id]).sort(),
+    deployed.map(({ fragment, worker_id }) => [fragment, worker_id]).sort(),
+  );
+  assert.ok(
+    live.fragments.every(({ busy_ratio, told_at_ms }) => busy_ratio !== null && told_at_ms),
+  );
+  const reading = live.fragments.find(({ sources }) => sources.length > 0);
+  assert.ok((reading?.rows_in_per_second ?? 0) > 1_000, "about 20,000 rows a second");
+  assert.ok(live.edges.length > 0 && live.edges.every((edge) => edge.rows_per_second !== null));
+  assert.deepEqual(live.held_back_by?.source, "bids", live.held_back_by?.reason);
+  const missing = await fetch(`${cluster.url}/api/v1/streams/queries/none/live`);
+  assert.equal(missing.status, 404);
 
   const refused = await sql("DROP SINK hot");
   assert.equal(refused.code, 1);

@@ -17,6 +17,7 @@ export {
   removeQuery,
 } from "./store/move-rows.ts";
 export { createReadLakeTables } from "./store/read-lake-tables.ts";
+export { readQueryDetail } from "./store/read-rows.ts";
 export { createReadSnapshot, type ReadSnapshot } from "./store/read-snapshot.ts";
 export { readTopology } from "./store/read-topology.ts";
 export { readStoredPlan } from "./store/stored-plans.ts";

@@ -6,6 +6,7 @@ import { sql } from "kysely";
 import type { TableId } from "../../../data/lake/index.ts";
 import type { ControllerPart, CoordinatorContext } from "../../../data/parts/index.ts";
 import { createGrpcDialer } from "../../../ground/cluster/index.ts";
+import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { stopStep } from "../../../ground/process/index.ts";
 import type { Tx } from "../../../ground/store/index.ts";
 import {
@@ -20,7 +21,7 @@ import {
   streamRoutes,
   ThreadPlanner,
 } from "../catalog/index.ts";
-import { createFleet } from "../fleet/index.ts";
+import { createFleet, liveRoutes } from "../fleet/index.ts";
 import type { FilledTable } from "../language/core/index.ts";
 
 export interface StreamPartOptions {
@@ -59,11 +60,19 @@ export function createStreamPart(
       return rows[0]?.now ?? 0;
     });
   const fleet = context.role === "coordinator" ? createFleet(fleetOptions(context)) : undefined;
+  const live = (name: string) =>
+    leadership.asLeader(async () => {
+      if (fleet !== undefined) return await fleet.live(name);
+      throw new OperatingError("not_leader", "backoff", "a query-api hears no figures of queries");
+    });
   return {
     name: "streams",
     statements: createStreamStatements((request, signal) => catalog.execute(request, signal)),
     guard: createLakeGuard(store),
-    routes: streamRoutes(catalog),
+    routes: async (app, http) => {
+      await streamRoutes(catalog)(app, http);
+      await liveRoutes(live)(app, http);
+    },
     attention: { "continuous queries": () => readQueriesAttention(catalog, nowMs) },
     start: () => fleet?.start(),
     quiesce: [stopStep("stop the reconcilers of streams", 5_000, () => fleet?.stop())],

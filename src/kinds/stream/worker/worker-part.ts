@@ -80,10 +80,11 @@ export function createStreamWorkerPart(
     turn: async () => {
       const queries = await worker.statistics();
       if (queries.length === 0 || endpoint === undefined) return;
+      const atMs = clock.nowMs();
       const peers = (await pool?.measures()) ?? [];
       for (const { key, role } of endpoint.sessions()) {
         if (role === "coordinator")
-          sendReport(endpoint, key, { kind: "statistics", queries, peers });
+          sendReport(endpoint, key, { kind: "statistics", atMs, queries, peers });
       }
     },
   });

@@ -6,6 +6,7 @@ export { specsOf, type WorkerSpecs } from "./specs-of.ts";
 export {
   type DesiredState,
   type FragmentState,
+  fragmentStates,
   hasEnded,
   type QueryState,
   type StopMode,

@@ -6,12 +6,15 @@ import type { Logger } from "../../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../../ground/kernel/prng.ts";
 import type { Store } from "../../../../ground/store/index.ts";
 import type { ControllerNode } from "../../../../ground/work/index.ts";
+import { LiveFigures } from "../core/live-figures.ts";
+import type { ReadLiveQuery } from "../http/live-routes.ts";
 import { QueryReconcilers, type QueryReconcilersOptions } from "../reconcile/query-reconcilers.ts";
 import { fleetOf } from "../wire/stream-channel.ts";
 import { catalogPlacer } from "./catalog-placer.ts";
 import { createCatalogPlans } from "./catalog-plans.ts";
+import { readLive } from "./read-live.ts";
 
-export interface FleetOptions extends Pick<QueryReconcilersOptions, "limits" | "onStatistics"> {
+export interface FleetOptions extends Pick<QueryReconcilersOptions, "limits"> {
   readonly node: ControllerNode;
   readonly store: Store;
   /** The lake's catalog and files. */
@@ -27,6 +30,8 @@ export interface StreamFleet {
   stop(): Promise<void>;
   /** Whether nothing is left to do at the moment. */
   idle(): boolean;
+  /** What a query does at this moment. */
+  readonly live: ReadLiveQuery;
 }
 
 export function createFleet({
@@ -41,15 +46,19 @@ export function createFleet({
     const workerId = parseWorkerId(name);
     return workerId && node.pool.view(workerId)?.live?.dataUrl;
   };
+  const { clock } = options;
+  const lease = () => node.lease?.grant();
+  const figures = new LiveFigures();
   const reconcilers = new QueryReconcilers({
     ...options,
     store,
-    lake: { store, catalog, objects, clock: options.clock, prng: prng.fork("stream commits") },
+    lake: { store, catalog, objects, clock, prng: prng.fork("stream commits") },
     prng: prng.fork("streams"),
-    lease: () => node.lease?.grant(),
+    lease,
     fleet: fleetOf(node.pool),
     plans: createCatalogPlans(store, addressOf),
     placer: catalogPlacer,
+    onStatistics: (workerId, report) => figures.told(workerId, report, clock.nowMs()),
   });
   let unfollow: (() => void) | undefined;
   return {
@@ -62,5 +71,6 @@ export function createFleet({
       await reconcilers.stop();
     },
     idle: () => reconcilers.idle(),
+    live: (name) => readLive({ store, lease, figures, clock }, name),
   };
 }

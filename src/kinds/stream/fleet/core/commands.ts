@@ -28,7 +28,7 @@
  * welcome and changes come with heartbeats. An answer has the states that the command led to, with
  * the version of the facts that has them, too: whoever knows an older version takes the answer's.
  */
-import type { FragmentSpec, ManifestFragment } from "../../run/core/index.ts";
+import type { FragmentSpec, ManifestFragment, SlowestEntry } from "../../run/core/index.ts";
 
 /** What a worker runs of a query: all of it is of one epoch. */
 export interface CommandTarget {
@@ -101,6 +101,8 @@ export type StreamReport =
     })
   | {
       readonly kind: "statistics";
+      /** By the worker's own monotonic clock; absent from an older worker. */
+      readonly atMs: number | undefined;
       readonly queries: readonly RunStatistics[];
       /** The exchange with other workers. */
       readonly peers: readonly PeerStatistics[];
@@ -121,6 +123,26 @@ export interface FragmentStatistics {
   readonly malformed: number;
   readonly stateBytes: number;
   /** Milliseconds of event time; absent before the first one. */
+  readonly watermarkMs: number | undefined;
+  readonly bytesOut: number;
+  /** For how long it was at work, and waited for room; absent from an older worker. */
+  readonly busyMs: number | undefined;
+  readonly waitedMs: number | undefined;
+  readonly edges: readonly EdgeStatistics[];
+  /** What holds back the watermark of what leaves it. */
+  readonly slowest: SlowestEntry | undefined;
+}
+
+/** What a fragment has sent to another one, by an exchange. */
+export interface EdgeStatistics {
+  readonly exchange: number;
+  readonly to: string;
+  readonly rows: number;
+  readonly bytes: number;
+  /** Sent, and not known to be taken. */
+  readonly backlogBytes: number;
+  /** For how long there was no room. */
+  readonly waitedMs: number;
   readonly watermarkMs: number | undefined;
 }
 

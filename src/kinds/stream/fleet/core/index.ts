@@ -1,6 +1,7 @@
 /** The fleet for other cores. */
 export type {
   CommandTarget,
+  EdgeStatistics,
   FragmentError,
   FragmentReport,
   FragmentStatistics,

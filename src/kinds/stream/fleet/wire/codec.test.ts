@@ -67,6 +67,19 @@ const report = fc.record(
   },
   plain,
 ) as fc.Arbitrary<FragmentReport>;
+const elapsed = fc.double({ min: 0, noNaN: true });
+const edgeFigures = fc.record(
+  {
+    exchange: fc.nat(10_000),
+    to: fragment,
+    rows: natural,
+    bytes: natural,
+    backlogBytes: natural,
+    waitedMs: elapsed,
+    watermarkMs: maybe(fc.maxSafeInteger()),
+  },
+  plain,
+);
 const figures = fc.record(
   {
     fragment,
@@ -78,6 +91,16 @@ const figures = fc.record(
     malformed: natural,
     stateBytes: natural,
     watermarkMs: maybe(fc.maxSafeInteger()),
+    bytesOut: natural,
+    busyMs: maybe(elapsed),
+    waitedMs: maybe(elapsed),
+    edges: fc.array(edgeFigures, { maxLength: 3 }),
+    slowest: maybe(
+      fc.oneof(
+        fc.record({ kind: kind("source"), name: fc.string() }, plain),
+        fc.record({ kind: kind("fragment"), fragment }, plain),
+      ),
+    ),
   },
   plain,
 );
@@ -148,6 +171,7 @@ const reports: { readonly [K in StreamReport["kind"]]: fc.Arbitrary<unknown> } =
   statistics: fc.record(
     {
       kind: kind("statistics"),
+      atMs: maybe(elapsed),
       queries: fc.array(fc.record({ ...target, fragments: fc.array(figures) }, plain)),
       peers: fc.array(peer),
     },
@@ -261,6 +285,23 @@ for (const [name, payload] of Object.entries(violations)) {
     );
   });
 }
+
+test("[SD64] statistics of a worker that knows fewer figures are read", () => {
+  const statistics = {
+    queries: [{ query: "q", epoch: 1n, fragments: [{ fragment: "f0", rowsIn: 7n }] }],
+  };
+  const init = { report: { case: "statistics", value: statistics } } as const;
+  const report = decodeReport(
+    toBinary(wire.StreamReportSchema, create(wire.StreamReportSchema, init)),
+  );
+  assert.ok(report.kind === "statistics");
+  assert.equal(report.atMs, undefined);
+  const [figure] = report.queries[0]?.fragments ?? [];
+  assert.deepEqual(
+    [figure?.rowsIn, figure?.busyMs, figure?.edges, figure?.slowest],
+    [7, undefined, [], undefined],
+  );
+});
 
 test("[SD6] bytes of any kind are read or refused", () => {
   fc.assert(

@@ -21,6 +21,7 @@ import {
   word,
 } from "../../../../ground/kernel/wire-values.ts";
 import type {
+  EdgeStatistics,
   FragmentError,
   FragmentReport,
   FragmentStatistics,
@@ -47,6 +48,7 @@ const fragmentStates: Readonly<Record<FragmentReport["state"], wire.FragmentStat
 
 const messageLengthMax = 65_536;
 const addressLengthMax = 2_048;
+const sourceLengthMax = 1_024;
 
 type Init<Desc extends DescMessage> = MessageInitShape<Desc>;
 
@@ -162,7 +164,9 @@ function reportCase(
         ...{ address, bytesPerSecond, backlogBytes: BigInt(backlogBytes) },
         ...(roundTripMs === undefined ? {} : { roundTripMs }),
       }));
-      return { case: "statistics", value: { queries, peers } };
+      const { atMs } = report;
+      const value = { queries, peers, ...(atMs === undefined ? {} : { atMs }) };
+      return { case: "statistics", value };
     }
   }
 }
@@ -195,7 +199,30 @@ function statisticsInit(one: FragmentStatistics): Init<typeof wire.FragmentStati
     malformed: BigInt(one.malformed),
     stateBytes: BigInt(one.stateBytes),
     ...(watermarkMs === undefined ? {} : { watermarkMs: BigInt(watermarkMs) }),
+    bytesOut: BigInt(one.bytesOut),
+    ...(one.busyMs === undefined ? {} : { busyMs: one.busyMs }),
+    ...(one.waitedMs === undefined ? {} : { waitedMs: one.waitedMs }),
+    edges: one.edges.map(edgeInit),
+    ...(one.slowest === undefined ? {} : { slowest: slowestCase(one.slowest) }),
   };
+}
+
+function edgeInit(edge: EdgeStatistics): Init<typeof wire.EdgeStatisticsSchema> {
+  const { exchange, to, waitedMs, watermarkMs } = edge;
+  return {
+    ...{ exchange, to, waitedMs },
+    rows: BigInt(edge.rows),
+    bytes: BigInt(edge.bytes),
+    backlogBytes: BigInt(edge.backlogBytes),
+    ...(watermarkMs === undefined ? {} : { watermarkMs: BigInt(watermarkMs) }),
+  };
+}
+
+function slowestCase(
+  slowest: NonNullable<FragmentStatistics["slowest"]>,
+): NonNullable<Init<typeof wire.FragmentStatisticsSchema>["slowest"]> {
+  if (slowest.kind === "source") return { case: "slowestSource", value: slowest.name };
+  return { case: "slowestFragment", value: slowest.fragment };
 }
 
 export function decodeReport(payload: Uint8Array): StreamReport {
@@ -234,7 +261,7 @@ export function decodeReport(payload: Uint8Array): StreamReport {
         bytesPerSecond: peer.bytesPerSecond,
         backlogBytes: safeInteger("backlog_bytes", peer.backlogBytes),
       }));
-      return { kind: "statistics", queries, peers };
+      return { kind: "statistics", atMs: report.value.atMs, queries, peers };
     }
     case undefined:
       throw violation("a report of an unknown kind");
@@ -271,7 +298,38 @@ function statisticsOf(one: wire.FragmentStatistics): FragmentStatistics {
     malformed: safeInteger("malformed", one.malformed),
     stateBytes: safeInteger("state_bytes", one.stateBytes),
     watermarkMs: watermarkMs === undefined ? undefined : safeInteger("watermark_ms", watermarkMs),
+    bytesOut: safeInteger("bytes_out", one.bytesOut),
+    busyMs: one.busyMs,
+    waitedMs: one.waitedMs,
+    edges: one.edges.map(edgeOf),
+    slowest: slowestOf(one.slowest),
   };
+}
+
+function edgeOf({ exchange, waitedMs, ...edge }: wire.EdgeStatistics): EdgeStatistics {
+  const { watermarkMs } = edge;
+  return {
+    ...{ exchange, waitedMs },
+    to: fragmentNameOf("to", edge.to),
+    rows: safeInteger("rows", edge.rows),
+    bytes: safeInteger("bytes", edge.bytes),
+    backlogBytes: safeInteger("backlog_bytes", edge.backlogBytes),
+    watermarkMs: watermarkMs === undefined ? undefined : safeInteger("watermark_ms", watermarkMs),
+  };
+}
+
+function slowestOf({
+  case: kind,
+  value,
+}: wire.FragmentStatistics["slowest"]): FragmentStatistics["slowest"] {
+  switch (kind) {
+    case "slowestSource":
+      return { kind: "source", name: text("slowest_source", value, sourceLengthMax) };
+    case "slowestFragment":
+      return { kind: "fragment", fragment: fragmentNameOf("slowest_fragment", value) };
+    case undefined:
+      return undefined;
+  }
 }
 
 function targetOf({ query, epoch }: { readonly query: string; readonly epoch: bigint }): {

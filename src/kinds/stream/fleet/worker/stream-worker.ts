@@ -182,7 +182,6 @@ function statisticsOf(progress: FragmentProgress): FragmentStatistics {
   const { fragment, sources, rowsOut, rowsReceived, lateRows, stateBytes, watermark } = progress;
   const sum = (pick: (source: FragmentProgress["sources"][number]) => number): number =>
     sources.reduce((total, source) => total + pick(source), 0);
-  const watermarkMs = watermark === undefined ? undefined : Number(watermark);
   return {
     fragment,
     rowsIn: sum(({ rows }) => rows),
@@ -192,7 +191,20 @@ function statisticsOf(progress: FragmentProgress): FragmentStatistics {
     rowsReceived: rowsReceived.all,
     lateRows,
     stateBytes,
-    // A time that no number holds exactly is none that a person reads.
-    watermarkMs: Number.isSafeInteger(watermarkMs) ? watermarkMs : undefined,
+    watermarkMs: millisecondsOf(watermark),
+    bytesOut: progress.bytesOut,
+    busyMs: progress.busyMs,
+    waitedMs: progress.waitedMs,
+    edges: progress.edges.map(({ watermark: told, ...edge }) => ({
+      ...edge,
+      watermarkMs: millisecondsOf(told),
+    })),
+    slowest: progress.slowest,
   };
+}
+
+/** A time that no number holds exactly is none that a person reads. */
+function millisecondsOf(watermark: bigint | undefined): number | undefined {
+  const ms = watermark === undefined ? undefined : Number(watermark);
+  return Number.isSafeInteger(ms) ? ms : undefined;
 }

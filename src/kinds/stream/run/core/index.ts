@@ -12,7 +12,7 @@ export {
   stagesOf,
   wholeFragment,
 } from "./plan-fragments.ts";
-export type { FragmentProgress } from "./progress.ts";
+export type { FragmentProgress, SlowestEntry } from "./progress.ts";
 export type {
   EncodedFragment,
   FarEnd,

@@ -21,9 +21,39 @@ export interface FragmentProgress {
   readonly rowsReceived: { readonly all: number; readonly remote: number };
   /** Records that were left out, the first few, for people. */
   readonly malformedTexts: readonly string[];
+  /** To other fragments and, as far as sinks make bytes, to sinks. */
+  readonly bytesOut: number;
+  /** For how long it was at work on its thread, and for how long it waited for room behind it. */
+  readonly busyMs: number;
+  readonly waitedMs: number;
+  readonly edges: readonly EdgeProgress[];
+  /** What holds back the watermark of what leaves the fragment; absent when all has ended. */
+  readonly slowest: SlowestEntry | undefined;
 }
 
-export type QueryProgress = Omit<FragmentProgress, "fragment">;
+/** What went to one other fragment. */
+export interface EdgeProgress {
+  readonly exchange: number;
+  readonly to: string;
+  readonly rows: number;
+  readonly bytes: number;
+  /** Sent, and not known to be taken. */
+  readonly backlogBytes: number;
+  /** For how long there was no room. */
+  readonly waitedMs: number;
+  /** What the receiver was told; absent before the first one, and behind the end. */
+  readonly watermark: bigint | undefined;
+}
+
+/** Where rows and time enter a fragment. */
+export type SlowestEntry =
+  | { readonly kind: "source"; readonly name: string }
+  | { readonly kind: "fragment"; readonly fragment: string };
+
+export type QueryProgress = Omit<
+  FragmentProgress,
+  "fragment" | "bytesOut" | "busyMs" | "waitedMs" | "edges" | "slowest"
+>;
 
 /** The fragments of one query together. */
 export function sumProgress(parts: readonly FragmentProgress[]): QueryProgress {

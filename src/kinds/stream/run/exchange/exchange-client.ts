@@ -129,6 +129,9 @@ export class ExchangeClient {
       get heldBytes() {
         return waitingBytes + edgeBytesMax - credit;
       },
+      get backlogBytes() {
+        return waitingBytes + edgeBytesMax - credit;
+      },
       close: () => {
         isClosed = true;
         if (waiting.length === 0) stream.end();

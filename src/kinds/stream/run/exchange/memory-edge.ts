@@ -38,6 +38,9 @@ export function createMemoryEdge(): MemoryEdge {
       get heldBytes() {
         return bytes;
       },
+      get backlogBytes() {
+        return bytes;
+      },
       close,
     },
     in: {

@@ -106,6 +106,9 @@ export function openRingOut(memory: SharedArrayBuffer): OutEdge {
     get heldBytes() {
       return capacity + waitingBytes;
     },
+    get backlogBytes() {
+      return ((Atomics.load(head, written) - Atomics.load(head, read)) >>> 0) + waitingBytes;
+    },
     close: () => close(head),
   };
 }

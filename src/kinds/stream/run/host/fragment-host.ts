@@ -10,13 +10,10 @@ import type { Clock } from "../../../../ground/kernel/clock.ts";
 import {
   createOperator,
   createSender,
-  endOfTime,
   Fragment,
   type FragmentEdges,
   type Operator,
   type QueryMemory,
-  type StationCounts,
-  startOfTime,
 } from "../../engine/core/index.ts";
 import type { PlanNode, Schema, SinkOp } from "../../language/core/index.ts";
 import type { Prepared } from "../core/checkpoint-record.ts";
@@ -29,6 +26,7 @@ import { BarrierGate } from "./barrier-gate.ts";
 import { BufferMemory } from "./buffer-memory.ts";
 import { StateEncoder } from "./encode-state.ts";
 import { type FairTurns, Turn } from "./fair-turns.ts";
+import { FragmentFigures } from "./fragment-figures.ts";
 import { MalformedRecords, type SourceNode } from "./malformed-records.ts";
 import { ReceiverPump } from "./receiver-pump.ts";
 import { SourcePump } from "./source-pump.ts";
@@ -71,6 +69,7 @@ export class FragmentHost {
   readonly #senders: ReturnType<typeof createSender>[] = [];
   readonly #outEdges: OutEdge[] = [];
   readonly #buffers: BufferMemory;
+  readonly #figures: FragmentFigures;
   readonly #stopped = new AbortController();
   #gate: BarrierGate | undefined;
   #fragment: Fragment | undefined;
@@ -91,6 +90,14 @@ export class FragmentHost {
     this.#malformed = new MalformedRecords(nodes, (sink, batch) =>
       this.#hold(this.#sinks.get(sink)?.write(batch)),
     );
+    this.#figures = new FragmentFigures({
+      ...options,
+      malformed: this.#malformed,
+      sources: this.#sources,
+      sinks: this.#sinks,
+      receivers: this.#receivers,
+      fragment: () => this.#fragment,
+    });
   }
 
   /** Opens everything. When it throws, nothing is left open. */
@@ -176,51 +183,7 @@ export class FragmentHost {
   }
 
   progress(): FragmentProgress {
-    const { spec, memory } = this.#options;
-    const counts = spec.nodes.map((node) => ({ node, counts: this.#counts(node.id) }));
-    const received = (pumps: readonly ReceiverPump[]): number =>
-      pumps.reduce((total, pump) => total + pump.rowsReceived, 0);
-    return {
-      fragment: spec.fragment,
-      sources: counts.flatMap(({ node, counts: at }) =>
-        isSource(node)
-          ? {
-              node: node.id,
-              name: node.op.name,
-              rows: at?.rowsIn ?? 0,
-              bytes: this.#sources.get(node.id)?.bytesRead ?? 0,
-              malformed: this.#malformed.count(node.id),
-            }
-          : [],
-      ),
-      rowsOut: counts.reduce(
-        (sum, { node, counts: at }) => sum + (isSink(node) ? (at?.rowsIn ?? 0) : 0),
-        0,
-      ),
-      lateRows: counts.reduce((sum, { counts: at }) => sum + (at?.lateRows ?? 0), 0),
-      stateBytes: memory.totalBytes,
-      watermark: this.#watermark(),
-      rowsReceived: {
-        all: received(this.#receivers),
-        remote: received(this.#receivers.filter(({ isRemote }) => isRemote)),
-      },
-      malformedTexts: [...this.#malformed.texts],
-    };
-  }
-
-  #counts(node: number): StationCounts | undefined {
-    return this.#fragment?.counts(node);
-  }
-
-  /** That of the slowest time column. Sources that have ended hold nothing back. */
-  #watermark(): bigint | undefined {
-    let least = endOfTime;
-    for (const node of this.#options.spec.nodes) {
-      if (node.op.kind !== "eventTime") continue;
-      const { watermark } = this.#counts(node.id) ?? { watermark: startOfTime };
-      if (watermark < least) least = watermark;
-    }
-    return least === startOfTime || least === endOfTime ? undefined : least;
+    return this.#figures.progress();
   }
 
   async #pump(pump: SourcePump | ReceiverPump): Promise<void> {
@@ -268,6 +231,7 @@ export class FragmentHost {
       ingestionTime: node.op.ingestionTime,
       idleTimeoutMs: settings.idleTimeoutMs,
       clock,
+      labour: this.#figures.labour,
       turn: this.#newTurn(),
       room: () => this.#room(),
     });
@@ -285,6 +249,7 @@ export class FragmentHost {
             edge,
             types,
             input: fragment.input(id, side),
+            labour: this.#figures.labour,
             turn: this.#newTurn(),
             aligned: (checkpoint) => this.#gate?.arrived(checkpoint) ?? Promise.resolve(),
             room: () => this.#room(),
@@ -360,12 +325,16 @@ export class FragmentHost {
   #sender({ id, op }: PlanNode, input: Schema): Operator {
     const edges = this.#options.edges.out(id);
     this.#outEdges.push(...edges);
+    const ends = this.#options.spec.out.get(id);
+    const sends = edges.map((edge, at) =>
+      this.#figures.watch(id, ends?.[at]?.fragment ?? "", edge),
+    );
     const keys = op.kind === "exchange" ? op.keys : [];
     const sender = createSender({
       keys,
       keyTypes: keys.map((key) => input[key]?.type.name ?? "UINT8"),
       receiverCount: edges.length,
-      send: (receiver, frame) => this.#hold(edges[receiver]?.send(frame)),
+      send: (receiver, frame, rows) => this.#hold(sends[receiver]?.(frame, rows)),
     });
     this.#senders.push(sender);
     return sender;
@@ -390,7 +359,7 @@ export class FragmentHost {
     if (this.#rooms.length === 0) return undefined;
     const rooms = this.#rooms;
     this.#rooms = [];
-    return Promise.all(rooms).then(() => undefined);
+    return this.#figures.waiting(Promise.all(rooms).then(() => undefined));
   }
 }
 

@@ -4,15 +4,17 @@
  * (SU20).
  */
 
-import { decodeFrame, type FragmentInput } from "../../engine/core/index.ts";
+import { decodeFrame, type FragmentInput, type Frame } from "../../engine/core/index.ts";
 import { DialectError, type TypeName } from "../../language/core/index.ts";
 import type { InEdge } from "../core/edge.ts";
 import type { Turn } from "./fair-turns.ts";
+import type { Labour } from "./fragment-figures.ts";
 
 export interface ReceiverPumpParts {
   readonly edge: InEdge;
   readonly types: readonly TypeName[];
   readonly input: FragmentInput;
+  readonly labour: Labour;
   readonly turn: Turn;
   /** Resolves when the checkpoint was taken that this sender's barrier belongs to. */
   readonly aligned: (checkpoint: number) => Promise<void>;
@@ -47,35 +49,43 @@ export class ReceiverPump {
 
   /** Resolves when the sender has ended or stopped. */
   async run(signal: AbortSignal): Promise<void> {
-    const { edge, types, input, turn, aligned, room } = this.#parts;
+    const { edge, types, labour, turn, aligned, room } = this.#parts;
     while (!signal.aborted) {
       const bytes = await edge.receive();
       if (signal.aborted) return;
       if (bytes === undefined) throw new DialectError(4001, "the sender of an exchange is gone");
+      labour.begin();
       const frame = decodeFrame(bytes, types);
-      switch (frame.kind) {
-        case "rows":
-          this.#rowsReceived += frame.batch.rowCount;
-          input.push(frame.batch);
-          break;
-        case "watermark":
-          input.watermark(frame.time);
-          break;
-        case "idle":
-          input.idle();
-          break;
-        case "barrier":
-          await aligned(frame.checkpoint);
-          break;
-        case "stop":
-          this.#isSuspended = true;
-          return;
-        case "end":
-          input.end();
-          return;
-      }
+      this.#take(frame);
+      labour.end();
+      if (frame.kind === "stop" || frame.kind === "end") return;
+      if (frame.kind === "barrier") await aligned(frame.checkpoint);
       await room();
       await turn.giveWay();
+    }
+  }
+
+  #take(frame: Frame): void {
+    const { input } = this.#parts;
+    switch (frame.kind) {
+      case "rows":
+        this.#rowsReceived += frame.batch.rowCount;
+        input.push(frame.batch);
+        break;
+      case "watermark":
+        input.watermark(frame.time);
+        break;
+      case "idle":
+        input.idle();
+        break;
+      case "stop":
+        this.#isSuspended = true;
+        break;
+      case "end":
+        input.end();
+        break;
+      case "barrier":
+        break;
     }
   }
 }

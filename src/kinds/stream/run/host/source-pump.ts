@@ -11,8 +11,9 @@ import {
   withIngestionTime,
 } from "../../engine/core/index.ts";
 import { DialectError } from "../../language/core/index.ts";
-import type { SourceReader } from "../core/connector.ts";
+import type { Reading, SourceReader } from "../core/connector.ts";
 import type { Turn } from "./fair-turns.ts";
+import type { Labour } from "./fragment-figures.ts";
 
 /** The errors of records, among those of all that happens to their rows. */
 const recordErrors: readonly number[] = [2004, 3002, 4000];
@@ -28,6 +29,7 @@ export interface SourcePumpParts {
   readonly ingestionTime: boolean;
   readonly idleTimeoutMs: number;
   readonly clock: Clock;
+  readonly labour: Labour;
   /** A source that always has rows never waits, and would leave nobody a turn. */
   readonly turn: Turn;
   /** Resolves when the sinks have room. */
@@ -94,7 +96,7 @@ export class SourcePump {
 
   /** Resolves when the source has ended or `signal` was aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { reader, input, turn, room } = this.#parts;
+    const { reader, labour, turn, room } = this.#parts;
     while (!signal.aborted) {
       const reading = await reader.read();
       if (signal.aborted) return;
@@ -102,18 +104,22 @@ export class SourcePump {
         this.#end();
         return;
       }
+      labour.begin();
       if (reading.kind === "idle") this.#idle();
-      else {
-        if (reading.kind === "rows") this.#push(reading.batch);
-        else if (reading.kind === "fileEnd") this.#endFile();
-        else if (reading.kind === "cut") this.#parser = this.#createParser(true);
-        else this.#parse(reading.bytes);
-        input.mark();
-        this.#tellIngestion();
-      }
+      else this.#take(reading);
+      labour.end();
       await room();
       await turn.giveWay();
     }
+  }
+
+  #take(reading: Exclude<Reading, { readonly kind: "idle" | "end" }>): void {
+    if (reading.kind === "rows") this.#push(reading.batch);
+    else if (reading.kind === "fileEnd") this.#endFile();
+    else if (reading.kind === "cut") this.#parser = this.#createParser(true);
+    else this.#parse(reading.bytes);
+    this.#parts.input.mark();
+    this.#tellIngestion();
   }
 
   #createParser(startsFile: boolean): RecordParser | undefined {

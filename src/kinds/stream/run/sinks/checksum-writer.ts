@@ -20,10 +20,12 @@ const lineFeed = 10;
 export function openChecksumWriter(options: ChecksumWriterOptions): SinkWriter {
   const { path, writer, from, onEnd } = options;
   let [lines = 0, sum = 0] = from === undefined ? [] : from.split(",").map(Number);
+  let bytesWritten = 0;
   const ready = Promise.resolve();
   return {
     write: (batch) => {
       const bytes = writer.write(batch);
+      bytesWritten += bytes.length;
       for (const byte of bytes) {
         sum += byte;
         if (byte === lineFeed) lines += 1;
@@ -31,6 +33,9 @@ export function openChecksumWriter(options: ChecksumWriterOptions): SinkWriter {
       return undefined;
     },
     position: () => `${lines},${sum}`,
+    get bytesWritten() {
+      return bytesWritten;
+    },
     flush: () => ready,
     end: async () => {
       const text = `${lines},${sum}\n`;

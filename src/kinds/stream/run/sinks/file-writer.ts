@@ -56,6 +56,9 @@ export async function openFileWriter(options: FileWriterOptions): Promise<SinkWr
   return {
     write: (batch) => outlet.add(writer.write(batch), selectedCount(batch)),
     position: () => `${length + outlet.addedBytes}`,
+    get bytesWritten() {
+      return outlet.addedBytes;
+    },
     flush: async () => {
       await outlet.flush();
       try {

@@ -63,6 +63,9 @@ export async function openLakeWriter({ op, schema, lake }: LakeWriterOptions): P
   return {
     write: (batch) => groups.add(batch),
     position: () => undefined,
+    get bytesWritten() {
+      return groups.bytesWritten;
+    },
     flush: () => Promise.resolve(),
     prepare: async () => {
       const files = groups.take();
@@ -90,6 +93,8 @@ class RowGroups {
   #rows: RowStore;
   #file: GroupFile | undefined;
   #full: GroupFile[] = [];
+  /** Of files that were taken. */
+  #takenBytes = 0;
 
   constructor(schema: Schema, create: () => GroupFile) {
     this.#schema = schema;
@@ -103,10 +108,20 @@ class RowGroups {
     return this.#write();
   }
 
+  /** Rows that are in no file yet do not count. */
+  get bytesWritten(): number {
+    return this.#files.reduce((sum, { sizeBytes }) => sum + sizeBytes, this.#takenBytes);
+  }
+
+  get #files(): readonly GroupFile[] {
+    return [...this.#full, ...(this.#file === undefined ? [] : [this.#file])];
+  }
+
   /** All rows so far, in files that are complete but for their end. */
   take(): readonly GroupFile[] {
     if (this.#rows.rowCount > 0) void this.#write()?.catch(() => undefined); // `put` fails, too.
-    const files = [...this.#full, ...(this.#file === undefined ? [] : [this.#file])];
+    const files = this.#files;
+    this.#takenBytes = this.bytesWritten;
     this.#full = [];
     this.#file = undefined;
     return files;

@@ -10,10 +10,18 @@ export function openPrintWriter(
   print: (text: string) => Promise<void> | undefined,
 ): SinkWriter {
   const decoder = new TextDecoder();
+  let bytesWritten = 0;
   if (writer.header.length > 0) void print(decoder.decode(writer.header));
   return {
-    write: (batch) => print(decoder.decode(writer.write(batch))),
+    write: (batch) => {
+      const bytes = writer.write(batch);
+      bytesWritten += bytes.length;
+      return print(decoder.decode(bytes));
+    },
     position: () => undefined,
+    get bytesWritten() {
+      return bytesWritten;
+    },
     flush: () => ready,
     end: () => ready,
     close: () => ready,

@@ -34,6 +34,9 @@ export async function openTcpWriter(options: TcpWriterOptions): Promise<SinkWrit
   return {
     write: (batch) => outlet.add(writer.write(batch), selectedCount(batch)),
     position: () => undefined,
+    get bytesWritten() {
+      return outlet.addedBytes;
+    },
     flush: () => outlet.flush(),
     end: async () => {
       await outlet.flush();

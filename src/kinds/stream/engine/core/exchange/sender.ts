@@ -15,7 +15,8 @@ export interface SenderOptions {
   /** Of the keys. */
   readonly keyTypes: readonly TypeName[];
   readonly receiverCount: number;
-  readonly send: (receiver: number, frame: Uint8Array<ArrayBuffer>) => void;
+  /** `rows` are those in the frame. */
+  readonly send: (receiver: number, frame: Uint8Array<ArrayBuffer>, rows: number) => void;
 }
 
 /** Which receiver has a key group: groups are given out in runs of equal length. */
@@ -40,12 +41,12 @@ export function createSender(options: SenderOptions): Operator & { tell(frame: F
     // Nobody listens behind an end.
     if (hasEnded) return;
     hasEnded = frame.kind === "end" || frame.kind === "stop";
-    for (const receiver of receivers) send(receiver, encodeFrame(frame));
+    for (const receiver of receivers) send(receiver, encodeFrame(frame), 0);
   }
 
   function push(_: number, batch: Batch): void {
     if (receiverCount === 1) {
-      send(0, encodeFrame({ kind: "rows", batch }));
+      send(0, encodeFrame({ kind: "rows", batch }), selectedCount(batch));
       return;
     }
     const count = selectedCount(batch);
@@ -66,7 +67,7 @@ export function createSender(options: SenderOptions): Operator & { tell(frame: F
       const found = counts[receiver] as number;
       if (found === 0) continue;
       const selection = (picked[receiver] as Int32Array).subarray(0, found);
-      send(receiver, encodeFrame({ kind: "rows", batch: { ...batch, selection } }));
+      send(receiver, encodeFrame({ kind: "rows", batch: { ...batch, selection } }), found);
     }
   }
 

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file stream.proto.
  */
 export const file_stream: GenFile = /*@__PURE__*/
-  fileDesc("CgxzdHJlYW0ucHJvdG8SEWNhcHN0YW4uc3RyZWFtLnYxIvwCCg1TdHJlYW1Db21tYW5kEg0KBXF1ZXJ5GAEgASgJEg0KBWVwb2NoGAIgASgEEi8KCHJlZ2lzdGVyGAMgASgLMhsuY2Fwc3Rhbi5zdHJlYW0udjEuUmVnaXN0ZXJIABIpCgVzdGFydBgEIAEoCzIYLmNhcHN0YW4uc3RyZWFtLnYxLlN0YXJ0SAASJwoEc3RvcBgFIAEoCzIXLmNhcHN0YW4uc3RyZWFtLnYxLlN0b3BIABIzCgp1bnJlZ2lzdGVyGAYgASgLMh0uY2Fwc3Rhbi5zdHJlYW0udjEuVW5yZWdpc3RlckgAEkIKEnRyaWdnZXJfY2hlY2twb2ludBgHIAEoCzIkLmNhcHN0YW4uc3RyZWFtLnYxLlRyaWdnZXJDaGVja3BvaW50SAASRAoTY2hlY2twb2ludF9jb21wbGV0ZRgIIAEoCzIlLmNhcHN0YW4uc3RyZWFtLnYxLkNoZWNrcG9pbnRDb21wbGV0ZUgAQgkKB2NvbW1hbmQidQoIUmVnaXN0ZXISDwoHY29tbWFuZBgBIAEoBBIsCglmcmFnbWVudHMYAiABKAsyGS5jYXBzdGFuLnN0cmVhbS52MS5QYWNrZWQSKgoHcmVzdG9yZRgDIAEoCzIZLmNhcHN0YW4uc3RyZWFtLnYxLlBhY2tlZCIYCgVTdGFydBIPCgdjb21tYW5kGAEgASgEIkIKBFN0b3ASDwoHY29tbWFuZBgBIAEoBBIpCgRtb2RlGAIgASgOMhsuY2Fwc3Rhbi5zdHJlYW0udjEuU3RvcE1vZGUiHQoKVW5yZWdpc3RlchIPCgdjb21tYW5kGAEgASgEIjoKEVRyaWdnZXJDaGVja3BvaW50EhIKCmNoZWNrcG9pbnQYASABKAQSEQoJY29tcGxldGVkGAIgASgEIigKEkNoZWNrcG9pbnRDb21wbGV0ZRISCgpjaGVja3BvaW50GAEgASgEIigKBlBhY2tlZBIMCgRqc29uGAEgASgMEhAKCGRlZmxhdGVkGAIgASgIIrMBCgxTdHJlYW1SZXBvcnQSKwoGYW5zd2VyGAEgASgLMhkuY2Fwc3Rhbi5zdHJlYW0udjEuQW5zd2VySAASNwoMY2hlY2twb2ludGVkGAIgASgLMh8uY2Fwc3Rhbi5zdHJlYW0udjEuQ2hlY2twb2ludGVkSAASMwoKc3RhdGlzdGljcxgDIAEoCzIdLmNhcHN0YW4uc3RyZWFtLnYxLlN0YXRpc3RpY3NIAEIICgZyZXBvcnQitQEKBkFuc3dlchINCgVxdWVyeRgBIAEoCRINCgVlcG9jaBgCIAEoBBIPCgdjb21tYW5kGAMgASgEEi8KBWVycm9yGAQgASgLMiAuY2Fwc3Rhbi5zdHJlYW0udjEuRnJhZ21lbnRFcnJvchI0CglmcmFnbWVudHMYBSADKAsyIS5jYXBzdGFuLnN0cmVhbS52MS5GcmFnbWVudFJlcG9ydBIVCg1mYWN0c192ZXJzaW9uGAYgASgEIpMBCg5GcmFnbWVudFJlcG9ydBIQCghmcmFnbWVudBgBIAEoCRINCgVlcG9jaBgCIAEoBBIvCgVzdGF0ZRgDIAEoDjIgLmNhcHN0YW4uc3RyZWFtLnYxLkZyYWdtZW50U3RhdGUSLwoFZXJyb3IYBCABKAsyIC5jYXBzdGFuLnN0cmVhbS52MS5GcmFnbWVudEVycm9yImEKDUZyYWdtZW50RXJyb3ISDAoEY29kZRgBIAEoCRITCgZudW1iZXIYAiABKA1IAIgBARIPCgdtZXNzYWdlGAMgASgJEhEKCXJldHJ5YWJsZRgEIAEoCEIJCgdfbnVtYmVyItwBCgxDaGVja3BvaW50ZWQSDQoFcXVlcnkYASABKAkSDQoFZXBvY2gYAiABKAQSEgoKY2hlY2twb2ludBgDIAEoBBIoCgVzdGF0ZRgEIAEoCzIZLmNhcHN0YW4uc3RyZWFtLnYxLlBhY2tlZBI/CghwcmVwYXJlZBgFIAMoCzItLmNhcHN0YW4uc3RyZWFtLnYxLkNoZWNrcG9pbnRlZC5QcmVwYXJlZEVudHJ5Gi8KDVByZXBhcmVkRW50cnkSCwoDa2V5GAEgASgNEg0KBXZhbHVlGAIgASgJOgI4ASJxCgpTdGF0aXN0aWNzEjEKB3F1ZXJpZXMYASADKAsyIC5jYXBzdGFuLnN0cmVhbS52MS5SdW5TdGF0aXN0aWNzEjAKBXBlZXJzGAIgAygLMiEuY2Fwc3Rhbi5zdHJlYW0udjEuUGVlclN0YXRpc3RpY3MiZwoNUnVuU3RhdGlzdGljcxINCgVxdWVyeRgBIAEoCRINCgVlcG9jaBgCIAEoBBI4CglmcmFnbWVudHMYAyADKAsyJS5jYXBzdGFuLnN0cmVhbS52MS5GcmFnbWVudFN0YXRpc3RpY3Mi2QEKEkZyYWdtZW50U3RhdGlzdGljcxIQCghmcmFnbWVudBgBIAEoCRIPCgdyb3dzX2luGAIgASgEEhAKCGJ5dGVzX2luGAMgASgEEhAKCHJvd3Nfb3V0GAQgASgEEhUKDXJvd3NfcmVjZWl2ZWQYBSABKAQSEQoJbGF0ZV9yb3dzGAYgASgEEhEKCW1hbGZvcm1lZBgHIAEoBBITCgtzdGF0ZV9ieXRlcxgIIAEoBBIZCgx3YXRlcm1hcmtfbXMYCSABKBJIAIgBAUIPCg1fd2F0ZXJtYXJrX21zIoABCg5QZWVyU3RhdGlzdGljcxIPCgdhZGRyZXNzGAEgASgJEhoKDXJvdW5kX3RyaXBfbXMYAiABKAFIAIgBARIYChBieXRlc19wZXJfc2Vjb25kGAMgASgBEhUKDWJhY2tsb2dfYnl0ZXMYBCABKARCEAoOX3JvdW5kX3RyaXBfbXMqZAoIU3RvcE1vZGUSGQoVU1RPUF9NT0RFX1VOU1BFQ0lGSUVEEAASEgoOU1RPUF9NT0RFX0hBUkQQARISCg5TVE9QX01PREVfU09GVBACEhUKEVNUT1BfTU9ERV9TVVNQRU5EEAMqwAEKDUZyYWdtZW50U3RhdGUSHgoaRlJBR01FTlRfU1RBVEVfVU5TUEVDSUZJRUQQABIdChlGUkFHTUVOVF9TVEFURV9SRUdJU1RFUkVEEAESGgoWRlJBR01FTlRfU1RBVEVfUlVOTklORxACEhoKFkZSQUdNRU5UX1NUQVRFX1NUT1BQRUQQAxIdChlGUkFHTUVOVF9TVEFURV9URVJNSU5BVEVEEAQSGQoVRlJBR01FTlRfU1RBVEVfRkFJTEVEEAViBnByb3RvMw");
+  fileDesc("CgxzdHJlYW0ucHJvdG8SEWNhcHN0YW4uc3RyZWFtLnYxIvwCCg1TdHJlYW1Db21tYW5kEg0KBXF1ZXJ5GAEgASgJEg0KBWVwb2NoGAIgASgEEi8KCHJlZ2lzdGVyGAMgASgLMhsuY2Fwc3Rhbi5zdHJlYW0udjEuUmVnaXN0ZXJIABIpCgVzdGFydBgEIAEoCzIYLmNhcHN0YW4uc3RyZWFtLnYxLlN0YXJ0SAASJwoEc3RvcBgFIAEoCzIXLmNhcHN0YW4uc3RyZWFtLnYxLlN0b3BIABIzCgp1bnJlZ2lzdGVyGAYgASgLMh0uY2Fwc3Rhbi5zdHJlYW0udjEuVW5yZWdpc3RlckgAEkIKEnRyaWdnZXJfY2hlY2twb2ludBgHIAEoCzIkLmNhcHN0YW4uc3RyZWFtLnYxLlRyaWdnZXJDaGVja3BvaW50SAASRAoTY2hlY2twb2ludF9jb21wbGV0ZRgIIAEoCzIlLmNhcHN0YW4uc3RyZWFtLnYxLkNoZWNrcG9pbnRDb21wbGV0ZUgAQgkKB2NvbW1hbmQidQoIUmVnaXN0ZXISDwoHY29tbWFuZBgBIAEoBBIsCglmcmFnbWVudHMYAiABKAsyGS5jYXBzdGFuLnN0cmVhbS52MS5QYWNrZWQSKgoHcmVzdG9yZRgDIAEoCzIZLmNhcHN0YW4uc3RyZWFtLnYxLlBhY2tlZCIYCgVTdGFydBIPCgdjb21tYW5kGAEgASgEIkIKBFN0b3ASDwoHY29tbWFuZBgBIAEoBBIpCgRtb2RlGAIgASgOMhsuY2Fwc3Rhbi5zdHJlYW0udjEuU3RvcE1vZGUiHQoKVW5yZWdpc3RlchIPCgdjb21tYW5kGAEgASgEIjoKEVRyaWdnZXJDaGVja3BvaW50EhIKCmNoZWNrcG9pbnQYASABKAQSEQoJY29tcGxldGVkGAIgASgEIigKEkNoZWNrcG9pbnRDb21wbGV0ZRISCgpjaGVja3BvaW50GAEgASgEIigKBlBhY2tlZBIMCgRqc29uGAEgASgMEhAKCGRlZmxhdGVkGAIgASgIIrMBCgxTdHJlYW1SZXBvcnQSKwoGYW5zd2VyGAEgASgLMhkuY2Fwc3Rhbi5zdHJlYW0udjEuQW5zd2VySAASNwoMY2hlY2twb2ludGVkGAIgASgLMh8uY2Fwc3Rhbi5zdHJlYW0udjEuQ2hlY2twb2ludGVkSAASMwoKc3RhdGlzdGljcxgDIAEoCzIdLmNhcHN0YW4uc3RyZWFtLnYxLlN0YXRpc3RpY3NIAEIICgZyZXBvcnQitQEKBkFuc3dlchINCgVxdWVyeRgBIAEoCRINCgVlcG9jaBgCIAEoBBIPCgdjb21tYW5kGAMgASgEEi8KBWVycm9yGAQgASgLMiAuY2Fwc3Rhbi5zdHJlYW0udjEuRnJhZ21lbnRFcnJvchI0CglmcmFnbWVudHMYBSADKAsyIS5jYXBzdGFuLnN0cmVhbS52MS5GcmFnbWVudFJlcG9ydBIVCg1mYWN0c192ZXJzaW9uGAYgASgEIpMBCg5GcmFnbWVudFJlcG9ydBIQCghmcmFnbWVudBgBIAEoCRINCgVlcG9jaBgCIAEoBBIvCgVzdGF0ZRgDIAEoDjIgLmNhcHN0YW4uc3RyZWFtLnYxLkZyYWdtZW50U3RhdGUSLwoFZXJyb3IYBCABKAsyIC5jYXBzdGFuLnN0cmVhbS52MS5GcmFnbWVudEVycm9yImEKDUZyYWdtZW50RXJyb3ISDAoEY29kZRgBIAEoCRITCgZudW1iZXIYAiABKA1IAIgBARIPCgdtZXNzYWdlGAMgASgJEhEKCXJldHJ5YWJsZRgEIAEoCEIJCgdfbnVtYmVyItwBCgxDaGVja3BvaW50ZWQSDQoFcXVlcnkYASABKAkSDQoFZXBvY2gYAiABKAQSEgoKY2hlY2twb2ludBgDIAEoBBIoCgVzdGF0ZRgEIAEoCzIZLmNhcHN0YW4uc3RyZWFtLnYxLlBhY2tlZBI/CghwcmVwYXJlZBgFIAMoCzItLmNhcHN0YW4uc3RyZWFtLnYxLkNoZWNrcG9pbnRlZC5QcmVwYXJlZEVudHJ5Gi8KDVByZXBhcmVkRW50cnkSCwoDa2V5GAEgASgNEg0KBXZhbHVlGAIgASgJOgI4ASKPAQoKU3RhdGlzdGljcxIxCgdxdWVyaWVzGAEgAygLMiAuY2Fwc3Rhbi5zdHJlYW0udjEuUnVuU3RhdGlzdGljcxIwCgVwZWVycxgCIAMoCzIhLmNhcHN0YW4uc3RyZWFtLnYxLlBlZXJTdGF0aXN0aWNzEhIKBWF0X21zGAMgASgBSACIAQFCCAoGX2F0X21zImcKDVJ1blN0YXRpc3RpY3MSDQoFcXVlcnkYASABKAkSDQoFZXBvY2gYAiABKAQSOAoJZnJhZ21lbnRzGAMgAygLMiUuY2Fwc3Rhbi5zdHJlYW0udjEuRnJhZ21lbnRTdGF0aXN0aWNzIqcDChJGcmFnbWVudFN0YXRpc3RpY3MSEAoIZnJhZ21lbnQYASABKAkSDwoHcm93c19pbhgCIAEoBBIQCghieXRlc19pbhgDIAEoBBIQCghyb3dzX291dBgEIAEoBBIVCg1yb3dzX3JlY2VpdmVkGAUgASgEEhEKCWxhdGVfcm93cxgGIAEoBBIRCgltYWxmb3JtZWQYByABKAQSEwoLc3RhdGVfYnl0ZXMYCCABKAQSGQoMd2F0ZXJtYXJrX21zGAkgASgSSAGIAQESEQoJYnl0ZXNfb3V0GAogASgEEhQKB2J1c3lfbXMYCyABKAFIAogBARIWCgl3YWl0ZWRfbXMYDCABKAFIA4gBARIwCgVlZGdlcxgNIAMoCzIhLmNhcHN0YW4uc3RyZWFtLnYxLkVkZ2VTdGF0aXN0aWNzEhgKDnNsb3dlc3Rfc291cmNlGA4gASgJSAASGgoQc2xvd2VzdF9mcmFnbWVudBgPIAEoCUgAQgkKB3Nsb3dlc3RCDwoNX3dhdGVybWFya19tc0IKCghfYnVzeV9tc0IMCgpfd2FpdGVkX21zIqEBCg5FZGdlU3RhdGlzdGljcxIQCghleGNoYW5nZRgBIAEoDRIKCgJ0bxgCIAEoCRIMCgRyb3dzGAMgASgEEg0KBWJ5dGVzGAQgASgEEhUKDWJhY2tsb2dfYnl0ZXMYBSABKAQSEQoJd2FpdGVkX21zGAYgASgBEhkKDHdhdGVybWFya19tcxgHIAEoEkgAiAEBQg8KDV93YXRlcm1hcmtfbXMigAEKDlBlZXJTdGF0aXN0aWNzEg8KB2FkZHJlc3MYASABKAkSGgoNcm91bmRfdHJpcF9tcxgCIAEoAUgAiAEBEhgKEGJ5dGVzX3Blcl9zZWNvbmQYAyABKAESFQoNYmFja2xvZ19ieXRlcxgEIAEoBEIQCg5fcm91bmRfdHJpcF9tcypkCghTdG9wTW9kZRIZChVTVE9QX01PREVfVU5TUEVDSUZJRUQQABISCg5TVE9QX01PREVfSEFSRBABEhIKDlNUT1BfTU9ERV9TT0ZUEAISFQoRU1RPUF9NT0RFX1NVU1BFTkQQAyrAAQoNRnJhZ21lbnRTdGF0ZRIeChpGUkFHTUVOVF9TVEFURV9VTlNQRUNJRklFRBAAEh0KGUZSQUdNRU5UX1NUQVRFX1JFR0lTVEVSRUQQARIaChZGUkFHTUVOVF9TVEFURV9SVU5OSU5HEAISGgoWRlJBR01FTlRfU1RBVEVfU1RPUFBFRBADEh0KGUZSQUdNRU5UX1NUQVRFX1RFUk1JTkFURUQQBBIZChVGUkFHTUVOVF9TVEFURV9GQUlMRUQQBWIGcHJvdG8z");
 
 /**
  * Coordinator to worker.
@@ -429,6 +429,13 @@ export type Statistics = Message<"capstan.stream.v1.Statistics"> & {
    * @generated from field: repeated capstan.stream.v1.PeerStatistics peers = 2;
    */
   peers: PeerStatistics[];
+
+  /**
+   * By the worker's own monotonic clock: rates are between two of its reports.
+   *
+   * @generated from field: optional double at_ms = 3;
+   */
+  atMs?: number | undefined;
 };
 
 /**
@@ -513,6 +520,45 @@ export type FragmentStatistics = Message<"capstan.stream.v1.FragmentStatistics">
    * @generated from field: optional sint64 watermark_ms = 9;
    */
   watermarkMs?: bigint | undefined;
+
+  /**
+   * @generated from field: uint64 bytes_out = 10;
+   */
+  bytesOut: bigint;
+
+  /**
+   * @generated from field: optional double busy_ms = 11;
+   */
+  busyMs?: number | undefined;
+
+  /**
+   * @generated from field: optional double waited_ms = 12;
+   */
+  waitedMs?: number | undefined;
+
+  /**
+   * @generated from field: repeated capstan.stream.v1.EdgeStatistics edges = 13;
+   */
+  edges: EdgeStatistics[];
+
+  /**
+   * What holds back the watermark of what leaves the fragment.
+   *
+   * @generated from oneof capstan.stream.v1.FragmentStatistics.slowest
+   */
+  slowest: {
+    /**
+     * @generated from field: string slowest_source = 14;
+     */
+    value: string;
+    case: "slowestSource";
+  } | {
+    /**
+     * @generated from field: string slowest_fragment = 15;
+     */
+    value: string;
+    case: "slowestFragment";
+  } | { case: undefined; value?: undefined };
 };
 
 /**
@@ -521,6 +567,55 @@ export type FragmentStatistics = Message<"capstan.stream.v1.FragmentStatistics">
  */
 export const FragmentStatisticsSchema: GenMessage<FragmentStatistics> = /*@__PURE__*/
   messageDesc(file_stream, 15);
+
+/**
+ * What a fragment has sent to another one, by an exchange.
+ *
+ * @generated from message capstan.stream.v1.EdgeStatistics
+ */
+export type EdgeStatistics = Message<"capstan.stream.v1.EdgeStatistics"> & {
+  /**
+   * @generated from field: uint32 exchange = 1;
+   */
+  exchange: number;
+
+  /**
+   * @generated from field: string to = 2;
+   */
+  to: string;
+
+  /**
+   * @generated from field: uint64 rows = 3;
+   */
+  rows: bigint;
+
+  /**
+   * @generated from field: uint64 bytes = 4;
+   */
+  bytes: bigint;
+
+  /**
+   * @generated from field: uint64 backlog_bytes = 5;
+   */
+  backlogBytes: bigint;
+
+  /**
+   * @generated from field: double waited_ms = 6;
+   */
+  waitedMs: number;
+
+  /**
+   * @generated from field: optional sint64 watermark_ms = 7;
+   */
+  watermarkMs?: bigint | undefined;
+};
+
+/**
+ * Describes the message capstan.stream.v1.EdgeStatistics.
+ * Use `create(EdgeStatisticsSchema)` to create a new message.
+ */
+export const EdgeStatisticsSchema: GenMessage<EdgeStatistics> = /*@__PURE__*/
+  messageDesc(file_stream, 16);
 
 /**
  * The exchange with another worker.
@@ -554,7 +649,7 @@ export type PeerStatistics = Message<"capstan.stream.v1.PeerStatistics"> & {
  * Use `create(PeerStatisticsSchema)` to create a new message.
  */
 export const PeerStatisticsSchema: GenMessage<PeerStatistics> = /*@__PURE__*/
-  messageDesc(file_stream, 16);
+  messageDesc(file_stream, 17);
 
 /**
  * @generated from enum capstan.stream.v1.StopMode

@@ -1,0 +1,24 @@
+/**
+ * For how long something was the case, up to now. What is the case for several reasons at once
+ * counts once. Pure: time comes from whoever asks.
+ */
+export class TimeShare {
+  #reasons = 0;
+  #sinceMs = 0;
+  #totalMs = 0;
+
+  begin(nowMs: number): void {
+    if (this.#reasons === 0) this.#sinceMs = nowMs;
+    this.#reasons += 1;
+  }
+
+  end(nowMs: number): void {
+    this.#reasons -= 1;
+    if (this.#reasons === 0) this.#totalMs += nowMs - this.#sinceMs;
+  }
+
+  /** What lasts still counts until now. */
+  totalMs(nowMs: number): number {
+    return this.#totalMs + (this.#reasons > 0 ? nowMs - this.#sinceMs : 0);
+  }
+}
