@@ -1,8 +1,8 @@
 /** What a command line or a form changes of a template before it is run. */
 import { OperatingError } from "../../../ground/kernel/errors.ts";
+import { suggestField } from "../../../ground/kernel/unknown-field.ts";
 import type { TemplateDocument } from "./document.ts";
 import { parseTemplate } from "./parse-template.ts";
-import { suggest } from "./suggest.ts";
 import { kindOfUrl } from "./target-url.ts";
 
 const sections = ["target", "workload", "scaling", "find_max", "guardrails", "verdict"] as const;
@@ -61,7 +61,7 @@ function placeOf(document: TemplateDocument, name: string): readonly [string, st
     return [only.slice(0, dot), only.slice(dot + 1)];
   }
   if (found.length > 1) throw badSetting(name, `it may be ${found.join(" or ")}`);
-  const meant = suggest(path, [...Object.keys(shortNames), ...all]);
+  const meant = suggestField(path, [...Object.keys(shortNames), ...all]);
   throw badSetting(name, meant === undefined ? "there is none" : `did you mean ${meant}?`);
 }
 

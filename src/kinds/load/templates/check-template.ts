@@ -3,6 +3,7 @@
  * by themselves.
  */
 import { messageOf } from "../../../ground/kernel/errors.ts";
+import { suggestField } from "../../../ground/kernel/unknown-field.ts";
 import { operationOf } from "../core/compile-workload.ts";
 import { queryKinds } from "../core/operation.ts";
 import { parseNamedStatement } from "../core/parse-statement.ts";
@@ -10,7 +11,6 @@ import type { SloConfig } from "../core/scenario.ts";
 import { readOperation } from "../core/scenario-codec.ts";
 import type { TemplateDocument, TemplateProblem, WrittenValue } from "./document.ts";
 import { dataStatements, resolveOperation } from "./resolve.ts";
-import { suggest } from "./suggest.ts";
 import { hasSecret, kindOfUrl, targetSchemes } from "./target-url.ts";
 
 type Target = TemplateDocument["target"];
@@ -159,7 +159,7 @@ export function checkSlos(slos: readonly SloConfig[], workload: Workload): Templ
       ];
     }
     if (known.includes(of)) return [];
-    const meant = suggest(of, known);
+    const meant = suggestField(of, known);
     const hint = meant === undefined ? known.join(", ") : `did you mean ${meant}?`;
     const message = `expected an operation, a kind or ALL; ${hint}`;
     return [{ path: `slos[${at}].of`, message }];

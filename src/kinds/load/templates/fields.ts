@@ -1,7 +1,7 @@
 /** Fields of a template as zod schemas whose messages say what was expected, in our words. */
 import { z } from "zod";
+import { unknownField } from "../../../ground/kernel/unknown-field.ts";
 import type { TemplateProblem } from "./document.ts";
-import { suggest } from "./suggest.ts";
 
 export function expected(what: string): { readonly error: () => string } {
   return { error: () => `expected ${what}` };
@@ -19,12 +19,6 @@ export function fields<Shape extends z.core.$ZodLooseShape>(
       return issue.keys.map((key) => unknownField(key, known)).join("; ");
     },
   });
-}
-
-export function unknownField(key: string, known: readonly string[]): string {
-  const meant = suggest(key, known);
-  const hint = meant === undefined ? `it may have ${known.join(", ")}` : `did you mean ${meant}?`;
-  return `there is no field ${JSON.stringify(key.slice(0, 60))}; ${hint}`;
 }
 
 export function whole(min: number, max: number = Number.MAX_SAFE_INTEGER): z.ZodNumber {

@@ -2,6 +2,7 @@
  * The parts of a template, each as people may write it, with everything that they may leave out.
  */
 import { z } from "zod";
+import { unknownField } from "../../../ground/kernel/unknown-field.ts";
 import { queryKinds } from "../core/operation.ts";
 import { loadModes, sloMetrics, targetKinds, workloadPresets } from "../core/scenario.ts";
 import { verdictDefaults } from "../core/verdict.ts";
@@ -16,7 +17,6 @@ import {
   oneOf,
   problemsOf,
   text,
-  unknownField,
   whole,
 } from "./fields.ts";
 import { isScaledText, scaledForm } from "./scaled.ts";
