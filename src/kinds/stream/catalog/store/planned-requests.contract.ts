@@ -3,34 +3,13 @@ import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { LakeStore } from "../../../../data/lake/index.ts";
 import { create, idColumn } from "../../../../data/lake/testing/open-catalog.ts";
-import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
 import { createPrng } from "../../../../ground/kernel/prng.ts";
-import { openFresh, type StoreFixture } from "../../../../ground/store/testing/store-fixture.ts";
-import type { CatalogSnapshot } from "../core/planner.ts";
-import { ThreadPlanner } from "../planning/thread-planner.ts";
-import { StreamCatalog } from "../service/stream-catalog.ts";
-import { addWorkers, lease, never } from "../testing/scripted-catalog.ts";
-import { createReadLakeTables } from "./read-lake-tables.ts";
-import { createReadSnapshot } from "./read-snapshot.ts";
+import type { StoreFixture } from "../../../../ground/store/testing/store-fixture.ts";
+import { openPlanned, type PlannedCatalog } from "../testing/planned-catalog.ts";
 
-async function open(fixture: StoreFixture, t: TestContext) {
-  const { store } = await openFresh(fixture, t);
-  await store.transaction(async ({ db }) => {
-    const row = { ...lease, expires_at_ms: 0, api_url: "" };
-    await db.insertInto("coordinator_leases").values(row).execute();
-  });
-  await addWorkers(store, "w1", "w2");
-  const planner = new ThreadPlanner({ clock: realClock });
-  t.after(() => planner.close());
-  const readSnapshot = createReadSnapshot(createReadLakeTables(async () => new Map()));
-  const catalog = new StreamCatalog({
-    ...{ store, planner, readSnapshot, clock: realClock, lease: () => lease },
-    dialWorker: async () => assert.fail("nobody is dialled"),
-  });
-  const run = async (...statements: readonly string[]) =>
-    await catalog.execute({ statements }, never);
-  const snapshot = async (): Promise<CatalogSnapshot> => await store.read(readSnapshot);
-  return { store, run, snapshot };
+async function open(fixture: StoreFixture, t: TestContext): Promise<PlannedCatalog> {
+  const [catalog] = await openPlanned(fixture, t);
+  return catalog ?? assert.fail("one was asked for");
 }
 
 const definitions = [
