@@ -7,6 +7,7 @@ export { disconnectSignal } from "./disconnect-signal.ts";
 export type { HttpContext, InstallRoutes } from "./install-routes.ts";
 export { LiveFeed } from "./live-feed.ts";
 export { nameQuery, namesQuery, queryFields, queryIdOf } from "./name-query.ts";
+export { onlyFields } from "./only-fields.ts";
 export { orRefuse, overWebSocket } from "./or-refuse.ts";
 export { bodyOf, methodNotAllowed, notFound, type Problem, problemOf } from "./problem.ts";
 export { routeUnder } from "./route.ts";

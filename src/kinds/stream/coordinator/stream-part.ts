@@ -51,6 +51,7 @@ export function createStreamPart(
   const catalog: StreamCatalogPort = {
     execute: (request, signal) => leadership.asLeader(() => requests.execute(request, signal)),
     read: (object, filter) => requests.read(object, filter),
+    readTogether: (objects) => requests.readTogether(objects),
     query: (name) => requests.query(name),
     waitFor: (...args) => requests.waitFor(...args),
   };

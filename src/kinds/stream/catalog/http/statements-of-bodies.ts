@@ -1,6 +1,7 @@
 /** From a body of the API to the statement that says the same. */
 import type { z } from "zod";
-import { assert } from "../../../../ground/kernel/errors.ts";
+import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
+import type { TypeName } from "../../language/core/index.ts";
 import type { CatalogObject } from "../core/bodies.ts";
 import {
   printSchema,
@@ -73,6 +74,21 @@ function queryStatement(body: Given<typeof createQuerySchema>): string {
   return `CREATE QUERY ${ifNotExists(body)}${quoteName(body.name)} AS ${body.statement}`;
 }
 
+/** An error's place in the text that the caller wrote, which the statement ends with. */
+export function inOwnText(thrown: unknown, statement: string, written: string): unknown {
+  const before = statement.length - written.length;
+  if (before === 0 || !(thrown instanceof OperatingError) || thrown.position?.line !== 1) {
+    return thrown;
+  }
+  const { code, retry, message, hint, number, position } = thrown;
+  return new OperatingError(code, retry, message, {
+    cause: thrown,
+    position: { line: 1, column: Math.max(1, position.column - before) },
+    ...(number === undefined ? {} : { number }),
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
 function workerStatement(body: Given<typeof createWorkerSchema>): string {
   const { label, host, grpc_port, data_port, slots, peers } = body;
   const settings = printSettings("WORKER", {
@@ -87,7 +103,8 @@ function workerStatement(body: Given<typeof createWorkerSchema>): string {
 }
 
 function fieldOf({ name, type, nullable }: Given<typeof createSourceSchema>["schema"][number]) {
-  return { name, type: { name: type, nullable } };
+  // Whether there is such a type is up to the language.
+  return { name, type: { name: type as TypeName, nullable } };
 }
 
 function ifNotExists({ if_not_exists }: { readonly if_not_exists: boolean }): string {

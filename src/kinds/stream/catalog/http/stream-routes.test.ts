@@ -59,15 +59,16 @@ async function open(t: Parameters<typeof openScripted>[1]) {
   await addWorkers(scripted.store, "w1", "w2");
   const { catalog } = scripted;
   const port: StreamCatalogPort = {
-    execute: async ({ statements, requestId }, signal) => {
+    execute: async ({ statements, ...more }, signal) => {
       const changes = statements.map((text) => {
         const change = known[String(text)];
         if (change !== undefined) return statementOf(change);
         throw new OperatingError("ParserError", "never", `not known: ${String(text)}`);
       });
-      return await catalog.execute({ statements: changes, requestId }, signal);
+      return await catalog.execute({ statements: changes, ...more }, signal);
     },
     read: (...args) => catalog.read(...args),
+    readTogether: (objects) => catalog.readTogether(objects),
     query: (name) => catalog.query(name),
     waitFor: (...args) => catalog.waitFor(...args),
   };

@@ -6,21 +6,24 @@ import { z } from "zod";
 import {
   disconnectSignal,
   type InstallRoutes,
+  onlyFields,
   pageQuerySchema,
   routeUnder,
 } from "../../../../ground/http/index.ts";
-import { assert } from "../../../../ground/kernel/errors.ts";
+import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { CatalogBody, CatalogObject, ChangeAnswer, QueryBody } from "../core/bodies.ts";
 import type { ShowFilter } from "../core/changes.ts";
+import type { Planned } from "../core/planner.ts";
 import { quoteName, quoteText } from "../core/print-statement.ts";
 import { type QueryState, queryStates } from "../core/states.ts";
 import type { StreamCatalog } from "../service/stream-catalog.ts";
 import { changeRow } from "../statements/answers.ts";
-import { statementOfBody } from "./statements-of-bodies.ts";
+import { inOwnText, statementOfBody } from "./statements-of-bodies.ts";
 import {
   acceptedSchema,
   bundleAnswerSchema,
   bundleSchema,
+  catalogSnapshotSchema,
   createdSchema,
   createPhysicalSourceSchema,
   createQuerySchema,
@@ -37,20 +40,26 @@ import {
   streamWorkerSchema,
 } from "./stream-schemas.ts";
 
-export type StreamCatalogPort = Pick<StreamCatalog, "execute" | "read" | "query" | "waitFor">;
+export type StreamCatalogPort = Pick<
+  StreamCatalog,
+  "execute" | "read" | "readTogether" | "query" | "waitFor"
+>;
 
 const route = routeUnder("streams-of-queries");
+/** A bundle of long statements, a source with thousands of columns. */
+const bodyLimit = 2 * 1_024 * 1_024;
 const filterText = z.string().max(300).optional();
 const nameParams = z.object({ name: z.string().max(300) });
-const requestQuery = z.object({ request_id: z.string().min(1).max(100).optional() });
-const waitQuery = z.object({
+const requestQuery = onlyFields({ request_id: z.string().min(1).max(100).optional() });
+const waitFields = {
   wait: z.enum(queryStates).optional().describe("Answer when the query is in this state."),
   timeout: z
     .string()
     .regex(/^\d{1,6}(ms|s|m)$/)
     .default("30s")
     .describe("How long to wait at most: 500ms, 30s, 5m."),
-});
+};
+const waitQuery = onlyFields(waitFields);
 
 /** `path` under the prefix, what it lists, and the filters of the request table. */
 interface Listed {
@@ -58,6 +67,7 @@ interface Listed {
   readonly object: CatalogObject;
   readonly summary: string;
   readonly body: z.ZodType<CatalogBody>;
+  readonly filters: readonly FilterName[];
   readonly create: z.ZodType<{ readonly request_id?: string | undefined }> | undefined;
 }
 
@@ -67,6 +77,7 @@ const listed: readonly Listed[] = [
     object: "logical source",
     summary: "Logical sources",
     body: streamSourceSchema as z.ZodType<CatalogBody>,
+    filters: ["by_name"],
     create: createSourceSchema,
   },
   {
@@ -74,6 +85,7 @@ const listed: readonly Listed[] = [
     object: "view",
     summary: "Views",
     body: streamSourceSchema as z.ZodType<CatalogBody>,
+    filters: ["by_name"],
     create: undefined,
   },
   {
@@ -81,6 +93,7 @@ const listed: readonly Listed[] = [
     object: "physical source",
     summary: "Physical sources",
     body: physicalSourceSchema as z.ZodType<CatalogBody>,
+    filters: ["for_logical", "on_node", "by_type"],
     create: createPhysicalSourceSchema,
   },
   {
@@ -88,6 +101,7 @@ const listed: readonly Listed[] = [
     object: "sink",
     summary: "Sinks",
     body: sinkSchema as z.ZodType<CatalogBody>,
+    filters: ["by_name", "on_node", "by_type"],
     create: createSinkSchema,
   },
   {
@@ -95,20 +109,33 @@ const listed: readonly Listed[] = [
     object: "worker",
     summary: "Workers with their stream slots and links",
     body: streamWorkerSchema as z.ZodType<CatalogBody>,
+    filters: ["by_name", "by_host_name", "with_state", "with_capacity"],
     create: createWorkerSchema,
   },
 ];
 
-const filterQuery = pageQuerySchema.extend({
+const page = pageQuerySchema.extend({
+  page_token: z
+    .string()
+    .regex(/^\d{1,9}$/, "expected the next_page_token of an answer")
+    .optional(),
+}).shape;
+
+/** Under the names of the request table. Each listing takes those that say something of it. */
+const filterFields = {
   by_name: filterText,
+  by_host_name: filterText.describe("Its host, host:port, id or label."),
   for_logical: filterText,
   on_node: filterText,
   by_type: filterText,
-  with_state: filterText,
-  with_capacity: z.coerce.number().int().min(0).optional(),
-});
+  with_state: z.enum(["ACTIVE", "UNREACHABLE"]).optional(),
+  with_capacity: z.coerce.number().int().min(0).optional().describe("At least so many free slots."),
+};
+type FilterName = keyof typeof filterFields;
+type Filters = Partial<z.infer<z.ZodObject<typeof filterFields>>>;
 
-const queryFilter = pageQuerySchema.extend({
+const queryFilter = onlyFields({
+  ...page,
   by_name: filterText,
   by_id: filterText,
   with_state: z.enum(queryStates).optional(),
@@ -119,14 +146,19 @@ export function streamRoutes(catalog: StreamCatalogPort): InstallRoutes {
   return (app) => {
     for (const each of listed) installListed(app, catalog, each);
     installQueries(app, catalog);
+    installSnapshot(app, catalog);
     app.post(
       "/api/v1/streams/bundles",
-      route("operate", "Several statements: all of them or none", bundleAnswerSchema, {
-        body: bundleSchema,
-      }),
-      async (request, reply) => {
-        const { statements, request_id: requestId } = request.body;
-        const answers = await catalog.execute({ statements, requestId }, disconnectSignal(reply));
+      {
+        ...route("operate", "Several statements: all of them or none", bundleAnswerSchema, {
+          body: bundleSchema,
+        }),
+        bodyLimit,
+      },
+      async ({ body }, reply) => {
+        const { statements, request_id: requestId } = body;
+        const request = { statements, requestId, check: requireChanges };
+        const answers = await catalog.execute(request, disconnectSignal(reply));
         return {
           answers: answers.map((answer) => {
             assert(answer.kind !== "shown" && answer.kind !== "explained", "a bundle changes");
@@ -142,15 +174,17 @@ export function streamRoutes(catalog: StreamCatalogPort): InstallRoutes {
 type App = Parameters<InstallRoutes>[0];
 
 function installListed(app: App, catalog: StreamCatalogPort, listing: Listed): void {
-  const { path, object, summary, body, create } = listing;
+  const { path, object, summary, body, filters, create } = listing;
   const url = `/api/v1/streams/${path}`;
+  const own = filters.map((name) => [name, filterFields[name]]);
+  const filterQuery = onlyFields({ ...page, ...(Object.fromEntries(own) as object) });
   app.get(
     url,
     route("read", `${summary}, by the filters given`, pageOfSchema(body), {
       querystring: filterQuery,
     }),
     async (request) => {
-      const rows = await catalog.read(object, filterOf(request.query));
+      const rows = await catalog.read(object, filterOf(request.query as Filters));
       return pageOf(rows, request.query);
     },
   );
@@ -185,7 +219,10 @@ function installListed(app: App, catalog: StreamCatalogPort, listing: Listed): v
   if (create === undefined) return;
   app.post(
     url,
-    route("operate", `Create one of: ${summary}`, createdSchema, { body: create }),
+    {
+      ...route("operate", `Create one of: ${summary}`, createdSchema, { body: create }),
+      bodyLimit,
+    },
     async (request, reply) => {
       const statement = statementOfBody(object, request.body);
       const { request_id: requestId } = request.body;
@@ -224,13 +261,22 @@ function installQueries(app: App, catalog: StreamCatalogPort): void {
   );
   app.post(
     url,
-    accepting("Create a continuous query", { body: createQuerySchema, querystring: waitQuery }),
+    {
+      ...accepting("Create a continuous query", {
+        body: createQuerySchema,
+        querystring: waitQuery,
+      }),
+      bodyLimit,
+    },
     async (request, reply) => {
-      const { request_id: requestId } = request.body;
+      const { request_id: requestId, statement: written } = request.body;
       const statement = statementOfBody("query", request.body);
       const signal = disconnectSignal(reply);
-      const answer = await executeOne(catalog, statement, requestId, signal);
-      assert(answer.kind === "created", "a creation creates");
+      const asked = { statements: [statement], requestId, check: requireQuery };
+      const [answer] = await catalog.execute(asked, signal).catch((thrown: unknown) => {
+        throw inOwnText(thrown, statement, written);
+      });
+      assert(answer?.kind === "created", "a creation creates");
       reply.code(202);
       return await accepted(catalog, answer.id, answer.name, request.query, signal);
     },
@@ -256,7 +302,8 @@ function installQueries(app: App, catalog: StreamCatalogPort): void {
     `${url}/:name`,
     accepting("Stop a query and drop it", {
       params: nameParams,
-      querystring: waitQuery.extend({
+      querystring: onlyFields({
+        ...waitFields,
         mode: z.enum(["soft", "hard"]).default("hard"),
         request_id: requestQuery.shape.request_id,
       }),
@@ -314,14 +361,75 @@ async function executeOne(
   return answer;
 }
 
-function filterOf(query: z.infer<typeof filterQuery>): ShowFilter {
-  const { by_name, for_logical, on_node, by_type, with_state, with_capacity } = query;
+/** One query, and nothing else: other statements have requests of their own. */
+function requireQuery(planned: readonly Planned[]): void {
+  const [first, ...more] = planned;
+  const creates = first?.kind === "change" && first.change.kind === "createQuery";
+  if (creates && more.length === 0) return;
+  const message =
+    more.length > 0
+      ? `one query is created here, and these are ${planned.length} statements`
+      : "the statement creates no query";
+  throw new OperatingError("bad_request", "never", message, {
+    hint: "POST /api/v1/streams/bundles takes several statements, POST /api/v1/sql any.",
+  });
+}
+
+function requireChanges(planned: readonly Planned[]): void {
+  if (planned.every(({ kind }) => kind === "change")) return;
+  throw new OperatingError("bad_request", "never", "a bundle has no SHOW and no EXPLAIN", {
+    hint: "GET /api/v1/streams/snapshot reads several tables of one moment.",
+  });
+}
+
+const together = {
+  sources: "logical source",
+  views: "view",
+  physical_sources: "physical source",
+  sinks: "sink",
+  queries: "query",
+  workers: "worker",
+} as const satisfies Record<string, CatalogObject>;
+type Together = keyof typeof together;
+const togetherNames = Object.keys(together) as Together[];
+
+function installSnapshot(app: App, catalog: StreamCatalogPort): void {
+  app.get(
+    "/api/v1/streams/snapshot",
+    route("read", "Several tables of the catalog, of one moment", catalogSnapshotSchema, {
+      querystring: onlyFields({
+        tables: z
+          .string()
+          .max(300)
+          .default(togetherNames.join(","))
+          .describe("Some of them, separated by commas; all where nothing is said."),
+      }),
+    }),
+    async (request) => {
+      const names = request.query.tables.split(",").map((name) => name.trim());
+      const unknown = names.find((name) => !Object.hasOwn(together, name));
+      if (unknown !== undefined) {
+        throw new OperatingError("bad_request", "never", `tables: there is no table ${unknown}`, {
+          hint: `There are ${togetherNames.join(", ")}.`,
+        });
+      }
+      const wanted = names as Together[];
+      const { revision, rows } = await catalog.readTogether(wanted.map((name) => together[name]));
+      const found = wanted.map((name) => [name, rows.get(together[name]) ?? []]);
+      return { revision, ...Object.fromEntries(found) };
+    },
+  );
+}
+
+function filterOf(query: Filters): ShowFilter {
+  const { by_name, by_host_name, for_logical, on_node, by_type, with_state, with_capacity } = query;
+  const named = by_name ?? by_host_name;
   return {
-    ...(by_name === undefined ? {} : { byName: by_name }),
+    ...(named === undefined ? {} : { byName: named }),
     ...(for_logical === undefined ? {} : { forLogical: for_logical }),
     ...(on_node === undefined ? {} : { onWorker: on_node }),
     ...(by_type === undefined ? {} : { byType: by_type }),
-    ...(with_state === undefined ? {} : { withState: with_state as "ACTIVE" }),
+    ...(with_state === undefined ? {} : { withState: with_state }),
     ...(with_capacity === undefined ? {} : { withCapacity: with_capacity }),
   };
 }
@@ -329,9 +437,9 @@ function filterOf(query: z.infer<typeof filterQuery>): ShowFilter {
 /** The token is how many came before: the lists are small, and their order is kept. */
 function pageOf<T>(
   rows: readonly T[],
-  { limit, page_token }: z.infer<typeof pageQuerySchema>,
+  { limit, page_token = "0" }: { limit: number; page_token?: string | undefined },
 ): { items: T[]; next_page_token: string | null } {
-  const from = /^\d{1,9}$/.test(page_token ?? "") ? Number(page_token) : 0;
+  const from = Number(page_token);
   const end = from + limit;
   return { items: rows.slice(from, end), next_page_token: rows.length > end ? `${end}` : null };
 }

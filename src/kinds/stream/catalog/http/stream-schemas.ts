@@ -3,6 +3,7 @@
  * (`meta`) with the page that uses them.
  */
 import { z } from "zod";
+import { onlyFields } from "../../../../ground/http/index.ts";
 import { desiredStates, fragmentStates, queryStates, stopModes } from "../core/states.ts";
 
 const moment = z.number().describe("Milliseconds since 1970, by the database's clock.");
@@ -169,18 +170,23 @@ const common = {
 };
 const name = z.string().min(1).max(255);
 const givenSettings = z.record(z.string().max(300), z.union([z.string(), z.number(), z.boolean()]));
+/** A type that does not exist is refused by the statement, as InvalidSchema. */
+const givenType = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_]{0,39}$/)
+  .describe(`One of ${typeName.options.join(", ")}.`);
 const givenSchema = z
-  .array(z.object({ name, type: typeName, nullable: z.boolean().default(true) }))
+  .array(onlyFields({ name, type: givenType, nullable: z.boolean().default(true) }))
   .max(10_000);
 
-export const createSourceSchema = z.object({
+export const createSourceSchema = onlyFields({
   name,
   schema: givenSchema,
-  watermark: z.object({ column: name, bound_ms: z.int().min(0) }).optional(),
+  watermark: onlyFields({ column: name, bound_ms: z.int().min(0) }).optional(),
   ...common,
 });
 
-export const createPhysicalSourceSchema = z.object({
+export const createPhysicalSourceSchema = onlyFields({
   logical_source: name,
   type: name,
   config: givenSettings.default({}),
@@ -189,7 +195,7 @@ export const createPhysicalSourceSchema = z.object({
   ...common,
 });
 
-export const createSinkSchema = z.object({
+export const createSinkSchema = onlyFields({
   name,
   schema: givenSchema.optional(),
   type: name,
@@ -199,13 +205,13 @@ export const createSinkSchema = z.object({
   ...common,
 });
 
-export const createQuerySchema = z.object({
+export const createQuerySchema = onlyFields({
   name: name.optional(),
   statement: z.string().min(1).max(131_072).describe("SELECT … INTO sink, or CREATE QUERY …."),
   ...common,
 });
 
-export const createWorkerSchema = z.object({
+export const createWorkerSchema = onlyFields({
   label: name.optional(),
   host: name,
   grpc_port: z.int(),
@@ -215,7 +221,7 @@ export const createWorkerSchema = z.object({
   ...common,
 });
 
-export const bundleSchema = z.object({
+export const bundleSchema = onlyFields({
   statements: z.array(z.string().min(1).max(131_072)).min(1).max(1_000),
   request_id: common.request_id,
 });
@@ -229,4 +235,15 @@ export const bundleAnswerSchema = z.object({
       status: z.string(),
     }),
   ),
+});
+
+/** All that was asked for, of one moment. */
+export const catalogSnapshotSchema = z.object({
+  revision: z.int().describe("Of the catalog; WATCH goes on from it."),
+  sources: z.array(streamSourceSchema).optional(),
+  views: z.array(streamSourceSchema).optional(),
+  physical_sources: z.array(physicalSourceSchema).optional(),
+  sinks: z.array(sinkSchema).optional(),
+  queries: z.array(streamQuerySchema).optional(),
+  workers: z.array(streamWorkerSchema).optional(),
 });

@@ -45,6 +45,13 @@ export interface CatalogRequest {
   readonly statements: readonly PlannerInput[];
   /** SC13 */
   readonly requestId?: string | undefined;
+  /** Throws where the statements come to something that the caller does not take. */
+  readonly check?: (planned: readonly Planned[]) => void;
+}
+
+export interface CatalogReading {
+  readonly revision: number;
+  readonly rows: ReadonlyMap<CatalogObject, readonly CatalogBody[]>;
 }
 
 /** The answer of one statement. */
@@ -92,6 +99,19 @@ export class StreamCatalog {
     return await this.#deps.store.read((tx) => readObjects(tx, object, filter));
   }
 
+  /** Whatever is asked for, of one moment, and the catalog's revision then (SC43). */
+  async readTogether(objects: readonly CatalogObject[]): Promise<CatalogReading> {
+    return await this.#deps.store.read(async (tx) => {
+      const rows = new Map<CatalogObject, readonly CatalogBody[]>();
+      for (const object of objects) rows.set(object, await readObjects(tx, object, {}));
+      const { revision } = await tx.db
+        .selectFrom("catalog_revision")
+        .select("revision")
+        .executeTakeFirstOrThrow();
+      return { revision, rows };
+    });
+  }
+
   /** Throws `DoesNotExist`. */
   async query(name: string): Promise<QueryDetailBody> {
     return await this.#deps.store.read((tx) => readQueryDetail(tx, name));
@@ -121,7 +141,7 @@ export class StreamCatalog {
   }
 
   async #execute(
-    { statements, requestId }: CatalogRequest,
+    { statements, requestId, check }: CatalogRequest,
     signal: AbortSignal,
   ): Promise<readonly StatementAnswer[]> {
     const repeat = requestId === undefined ? undefined : repeatKeyOf(requestId, statements);
@@ -133,6 +153,7 @@ export class StreamCatalog {
     for (let tries = 1; ; tries += 1) {
       const snapshot = await store.read(this.#deps.readSnapshot);
       const planned = await this.#deps.planner.plan(statements, snapshot, signal);
+      check?.(planned);
       const changes = planned.flatMap((each) => (each.kind === "change" ? [each.change] : []));
       if (changes.length === 0) return await this.#answerQuestions(planned, []);
       await this.#dialAll(changes, dialled);

@@ -56,7 +56,7 @@ export function testSchema(fixture: StoreFixture): void {
         fragments: await db.selectFrom("query_fragment_states").select("state as name").execute(),
         workers: await db.selectFrom("worker_states").select("state as name").execute(),
       }));
-      const sortedOf = (names: readonly string[]) => [...names].sort();
+      const sortedOf = (names: readonly string[]) => [...names].sort((a, b) => a.localeCompare(b));
       const found = Object.entries(rows).map(([table, all]) => [
         table,
         sortedOf(all.map(({ name }) => name)),

@@ -20,6 +20,7 @@ import { addWorkers, lease, never } from "./scripted-catalog.ts";
 
 export interface PlannedCatalog {
   readonly store: Store;
+  readonly catalog: StreamCatalog;
   /** Called after each plan, before it is applied. */
   afterPlan: () => Promise<void>;
   /** The statements are one request. */
@@ -64,6 +65,7 @@ function openCatalog(store: Store, planner: ThreadPlanner): PlannedCatalog {
   });
   const opened: PlannedCatalog = {
     store,
+    catalog,
     afterPlan: async () => undefined,
     run: async (...statements) => await catalog.execute({ statements }, never),
     snapshot: async () => await store.read(readSnapshot),

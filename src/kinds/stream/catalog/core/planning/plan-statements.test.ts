@@ -300,7 +300,12 @@ const refusals: readonly (readonly [text: string, want: RegExp])[] = [
   ["CREATE WORKER 'w:65536'", /^InvalidAddress/],
   ["CREATE WORKER 'a b:1'", /^InvalidAddress.*is no address/],
   ["CREATE WORKER w", /^InvalidAddress.*has no port/],
-  ["CREATE WORKER 'w:1' SET(0 AS DATA_PORT)", /^InvalidConfig 1000/],
+  ["CREATE WORKER 'w:-1'", /^InvalidAddress/],
+  ["CREATE WORKER 'w:grpc'", /^InvalidAddress undefined at 1:15: .*not 'grpc'/],
+  ["CREATE WORKER 'w:1' SET(0 AS DATA_PORT)", /^InvalidAddress.*DATA_PORT is an integer from 1/],
+  ["CREATE WORKER w SET(65536 AS GRPC_PORT)", /^InvalidAddress.*from 1 to 65535/],
+  ["CREATE WORKER 'w:1' SET('soon' AS DATA_PORT)", /^InvalidAddress.*DATA_PORT is an integer/],
+  ["CREATE WORKER 'w:1' SET(-1 AS CAPACITY)", /^InvalidConfig 1000.*CAPACITY is an integer/],
   [
     "CREATE WORKER 'w:1' SET('other:2' AS DATA)",
     /^InvalidAddress.*arrive at the worker's own host w/,

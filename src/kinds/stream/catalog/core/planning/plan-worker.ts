@@ -1,6 +1,7 @@
 /** CREATE WORKER: an address, and what the settings say of the worker. */
 import { type ErrorCode, OperatingError } from "../../../../../ground/kernel/errors.ts";
 import {
+  DialectError,
   type Position,
   readWorkerSettings,
   type Settings,
@@ -16,7 +17,7 @@ export function planWorker({
   settings,
   position,
 }: CreateWorkerStatement): CreateWorker {
-  const given = readWorkerSettings(settings, position);
+  const given = settingsOf(settings, position);
   const address = addressIn(name.text, name.position);
   const host = textOf(given, "HOST_NAME") ?? address.host;
   const grpcPort = numberOf(given, "GRPC_PORT") ?? address.port;
@@ -40,6 +41,18 @@ export function planWorker({
       .map((peer) => peer.trim())
       .filter((peer) => peer !== ""),
   };
+}
+
+/** A port that none can be is an address that none can be, wherever it is written. */
+function settingsOf(settings: CreateWorkerStatement["settings"], position: Position): Settings {
+  try {
+    return readWorkerSettings(settings, position);
+  } catch (thrown) {
+    if (!(thrown instanceof DialectError) || !/^(GRPC|DATA)_PORT is/.test(thrown.message)) {
+      throw thrown;
+    }
+    throw refused("InvalidAddress", thrown.message, thrown.position ?? position, thrown.hint);
+  }
 }
 
 function dataPortOf(given: Settings, host: string, position: Position): number | undefined {

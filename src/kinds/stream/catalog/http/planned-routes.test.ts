@@ -1,0 +1,212 @@
+/** The routes over a catalog whose statements are planned: what strangers send. */
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { startApi } from "../../../../faces/api/index.ts";
+import {
+  apiConfig,
+  bothTokens,
+  FakeCluster,
+  operateToken,
+} from "../../../../faces/api/testing/fake-ports.ts";
+import { sqliteFixture } from "../../../../ground/store/testing/fixtures.ts";
+import { openPlanned } from "../testing/planned-catalog.ts";
+import { streamRoutes } from "./stream-routes.ts";
+
+const fixture = sqliteFixture();
+
+interface Answered {
+  readonly status: number;
+  readonly answer: Readonly<Record<string, unknown>>;
+}
+
+async function open(t: TestContext) {
+  const [planned] = await openPlanned(fixture, t);
+  assert(planned !== undefined);
+  const routes = [streamRoutes(planned.catalog)];
+  const api = await startApi(apiConfig(bothTokens), { ...new FakeCluster().ports(), routes });
+  t.after(async () => {
+    api.force();
+    await api.close();
+  });
+  const call = async (method: string, path: string, body?: unknown): Promise<Answered> => {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const response = await fetch(`${api.url}/api/v1/streams/${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${operateToken}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: text }),
+    });
+    return { status: response.status, answer: (await response.json()) as Answered["answer"] };
+  };
+  await planned.run(
+    "CREATE LOGICAL SOURCE bids(ts UINT64 NOT NULL)",
+    `CREATE PHYSICAL SOURCE FOR bids TYPE File SET('a' AS "SOURCE".FILE_PATH)`,
+    "CREATE SINK hot TYPE Void",
+  );
+  return { planned, call };
+}
+
+type Refusal = readonly [
+  method: string,
+  path: string,
+  body: unknown,
+  status: number,
+  code: string,
+  message: RegExp,
+];
+
+const create = "SELECT ts FROM bids INTO hot";
+const column = { name: "a", type: "INT8" };
+const refusals: readonly Refusal[] = [
+  // A query is created by one statement that creates one, and nothing else is done.
+  ["POST", "queries", { statement: "SHOW QUERIES" }, 400, "bad_request", /creates no query/],
+  ["POST", "queries", { statement: "DROP SINK hot" }, 400, "bad_request", /creates no query/],
+  ["POST", "queries", { statement: `EXPLAIN ${create}` }, 400, "bad_request", /creates no query/],
+  [
+    "POST",
+    "queries",
+    { statement: `${create}; DROP SINK hot` },
+    400,
+    "bad_request",
+    /one query is created here, and these are 2 statements/,
+  ],
+  ["POST", "queries", { statement: " " }, 400, "bad_request", /creates no query/],
+  [
+    "POST",
+    "queries",
+    { name: "q", statement: `${create}; DROP SINK hot` },
+    400,
+    "bad_request",
+    /these are 2 statements/,
+  ],
+  ["POST", "bundles", { statements: ["SHOW SINKS"] }, 400, "bad_request", /has no SHOW/],
+  // Fields and filters that do not exist.
+  ["POST", "sinks", { name: "s", typ: "Void" }, 400, "bad_request", /did you mean type\?/],
+  [
+    "POST",
+    "sinks",
+    { name: "s", type: "Void", shema: [column] },
+    400,
+    "bad_request",
+    /there is no field "shema"; did you mean schema\?/,
+  ],
+  [
+    "POST",
+    "sources",
+    { name: "s", schema: [{ ...column, nulable: false }] },
+    400,
+    "bad_request",
+    /did you mean nullable\?/,
+  ],
+  ["GET", "sinks?by_nam=hot", undefined, 400, "bad_request", /did you mean by_name\?/],
+  ["GET", "sinks?with_capacity=1", undefined, 400, "bad_request", /it may have .*by_type/],
+  ["GET", "workers?with_state=GONE", undefined, 400, "bad_request", /"ACTIVE"\|"UNREACHABLE"/],
+  ["GET", "queries?with_state=GONE", undefined, 400, "bad_request", /"PENDING"/],
+  ["GET", "sinks?page_token=x", undefined, 400, "bad_request", /next_page_token/],
+  ["GET", "sinks?limit=0", undefined, 400, "bad_request", /limit/],
+  ["DELETE", "queries/q?mode=slowly", undefined, 400, "bad_request", /"soft"\|"hard"/],
+  ["DELETE", "queries/q?mod=soft", undefined, 400, "bad_request", /did you mean mode\?/],
+  ["POST", "queries?wait=DONE", { statement: create }, 400, "bad_request", /"RUNNING"/],
+  ["POST", "queries?timeout=1h", { statement: create }, 400, "bad_request", /timeout/],
+  ["GET", "snapshot?tables=sinks,nothing", undefined, 400, "bad_request", /no table nothing/],
+  ["GET", "snapshot?tables=constructor", undefined, 400, "bad_request", /no table constructor/],
+  // Bodies that are none.
+  ["POST", "sinks", "{", 400, "bad_request", /JSON/],
+  ["POST", "sinks", "null", 400, "bad_request", /body/],
+  ["POST", "sinks", "[]", 400, "bad_request", /body/],
+  ["POST", "sinks", { name: "", type: "Void" }, 400, "bad_request", /name/],
+  ["POST", "sinks", { name: "s", type: "Void", config: 7 }, 400, "bad_request", /config/],
+  ["POST", "sinks", { name: "s", type: "Void", config: { A: {} } }, 400, "bad_request", /config.A/],
+  ["POST", "workers", { host: "h", grpc_port: "x" }, 400, "bad_request", /grpc_port/],
+  ["POST", "queries", { statement: "x".repeat(200_000) }, 400, "bad_request", /statement/],
+  ["POST", "queries", { statement: "x".repeat(9_000_000) }, 413, "payload_too_large", /too large/],
+  // What the language refuses keeps its code.
+  ["POST", "sources", { name: "s", schema: [] }, 422, "EmptySchema", /at least one column/],
+  [
+    "POST",
+    "sources",
+    { name: "s", schema: [{ name: "a", type: "STRING" }] },
+    422,
+    "InvalidSchema",
+    /STRING/,
+  ],
+  ["POST", "sources", { name: "s", schema: [column, column] }, 422, "InvalidSchema", /column a/],
+  ["POST", "sinks", { name: "s", type: "Nope" }, 422, "SinkTypeDoesNotExist", /Nope/],
+  [
+    "POST",
+    "sinks",
+    { name: "s", type: "File", config: { FILE_PTH: "x" } },
+    422,
+    "InvalidConfig",
+    /FILE_PTH/,
+  ],
+  ["POST", "workers", { host: "h", grpc_port: 0 }, 422, "InvalidAddress", /1 to 65535/],
+  ["POST", "workers", { host: "h", grpc_port: 65_536 }, 422, "InvalidAddress", /1 to 65535/],
+  [
+    "POST",
+    "workers",
+    { host: "h", grpc_port: 1, data_port: -1 },
+    422,
+    "InvalidAddress",
+    /1 to 65535/,
+  ],
+  ["POST", "workers", { host: "a b", grpc_port: 1 }, 422, "InvalidAddress", /no address/],
+];
+
+test("[SC31, SC44] what is malformed is refused by name, and nothing of it is done", async (t) => {
+  const { planned, call } = await open(t);
+  for (const [method, path, body, status, code, message] of refusals) {
+    const shown = `${method} ${path} ${JSON.stringify(body)?.slice(0, 80)}`;
+    const refused = await call(method, path, body);
+    assert.deepEqual([refused.status, refused.answer.code], [status, code], shown);
+    assert.match(String(refused.answer.message), message, shown);
+  }
+  const { logicalSources, sinks } = await planned.snapshot();
+  assert.deepEqual([logicalSources.length, sinks.map(({ name }) => name)], [1, ["hot"]]);
+  assert.deepEqual((await call("GET", "queries")).answer.items, []);
+});
+
+test("[SC31] the place of an error is in the statement that was sent, not in front of it", async (t) => {
+  const { call } = await open(t);
+  const statement = "SELECT nothing FROM bids INTO hot";
+  const places = [{ statement }, { name: "a long name", statement }];
+  for (const body of places) {
+    const { answer } = await call("POST", "queries", body);
+    assert.equal(answer.code, "BinderError");
+    assert.deepEqual(answer.position, { line: 1, column: 8 });
+  }
+  const { answer } = await call("POST", "queries", { name: "q", statement: `\n${statement}` });
+  assert.deepEqual(answer.position, { line: 2, column: 8 });
+});
+
+test("[SC43] several tables are read as they were at one revision", async (t) => {
+  const { planned, call } = await open(t);
+  const all = (await call("GET", "snapshot")).answer;
+  assert.deepEqual(
+    new Set(Object.keys(all)),
+    new Set(["physical_sources", "queries", "revision", "sinks", "sources", "views", "workers"]),
+  );
+  const some = (await call("GET", "snapshot?tables=sinks,workers")).answer;
+  assert.deepEqual(new Set(Object.keys(some)), new Set(["revision", "sinks", "workers"]));
+  // Each bundle puts a source and its sink, or takes both away: a reading never has one of them.
+  let isOver = false;
+  const changing = (async () => {
+    for (let round = 0; round < 10; round += 1) {
+      await planned.run("CREATE LOGICAL SOURCE pair(a INT8)", "CREATE SINK pair TYPE Void");
+      await planned.run("DROP SINK pair", "DROP LOGICAL SOURCE pair");
+    }
+    isOver = true;
+  })();
+  let last = 0;
+  while (!isOver) {
+    const read = (await call("GET", "snapshot?tables=sources,sinks")).answer;
+    const has = (table: unknown) =>
+      (table as readonly { readonly name: string }[]).some(({ name }) => name === "pair");
+    assert.equal(has(read.sources), has(read.sinks));
+    assert.ok(Number(read.revision) >= last);
+    last = Number(read.revision);
+  }
+  await changing;
+});
