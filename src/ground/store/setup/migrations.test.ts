@@ -28,6 +28,10 @@ const landed: readonly [name: string, digest: string][] = [
   ["015-stream-catalog.sql", "b268ee2451e1f0568695973524a95876f9ee6bbb9f9b89baa87a5b7f9bbf38d8"],
   ["016-stream-secrets.sql", "0abb40468a099f7c83386c4c6bbf0bc74b50f98a88b01165eb9ae339b6baa140"],
   ["017-query-checkpoints.sql", "9b8a4d150fc924edafbda43cfdde4101649213876f42bf9f8936412928b3af9a"],
+  [
+    "018-query-replacements.sql",
+    "5df0ebb785bb0d8c8e243012308e09132405195d49382afc54354f04b8539438",
+  ],
 ];
 
 test("[ST56] schema files that have landed are as they were", () => {

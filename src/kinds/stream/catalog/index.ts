@@ -11,6 +11,8 @@ export { createLakeGuard } from "./statements/lake-guard.ts";
 export { createStreamStatements } from "./statements/stream-statements.ts";
 export {
   insertFragment,
+  insertHeir,
+  insertQuery,
   moveFragment,
   moveQuery,
   placeFragment,

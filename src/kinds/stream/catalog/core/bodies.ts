@@ -48,6 +48,8 @@ export interface QueryBody {
   readonly desired_state: DesiredState;
   readonly stop_mode: StopMode | null;
   readonly epoch: number;
+  /** The query that has its name, and begins when this one is gone. */
+  readonly superseded_by: string | null;
   readonly guarantee: string;
   readonly error: {
     readonly code: string;
@@ -131,6 +133,8 @@ export type ChangeAnswer =
       readonly name: string | null;
       /** IF NOT EXISTS found it there. */
       readonly existed: boolean;
+      /** The query that it takes the place of, and the state that this was in. */
+      readonly replaced?: { readonly query_id: string; readonly state: QueryState };
     }
   | {
       readonly kind: "dropped";

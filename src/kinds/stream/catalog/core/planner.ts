@@ -16,6 +16,17 @@ export interface CatalogSnapshot {
   /** `undefined`: there is no lake. */
   readonly tables: readonly (LakeTable & { readonly tableId: number })[] | undefined;
   readonly topology: Topology;
+  /** Absent where no statement can replace a query. */
+  readonly held?: readonly HeldSlots[];
+}
+
+/** Slots of a worker that a query with a name holds. */
+export interface HeldSlots {
+  readonly queryId: string;
+  /** In capital letters. Older queries that it replaces have it, too. */
+  readonly nameKey: string;
+  readonly workerId: string;
+  readonly count: number;
 }
 
 export interface Topology {

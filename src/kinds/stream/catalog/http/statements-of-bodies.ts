@@ -71,7 +71,8 @@ function sinkStatement(body: Given<typeof createSinkSchema>): string {
 
 function queryStatement(body: Given<typeof createQuerySchema>): string {
   if (body.name === undefined) return body.statement;
-  return `CREATE QUERY ${ifNotExists(body)}${quoteName(body.name)} AS ${body.statement}`;
+  const create = body.or_replace ? "CREATE OR REPLACE QUERY " : "CREATE QUERY ";
+  return `${create}${ifNotExists(body)}${quoteName(body.name)} AS ${body.statement}`;
 }
 
 /** An error's place in the text that the caller wrote, which the statement ends with. */

@@ -43,6 +43,12 @@ const known: Readonly<Record<string, CatalogChange>> = {
     physicalSources: ["2"],
     sinks: ["3"],
   }),
+  "CREATE OR REPLACE QUERY q AS SELECT ts FROM bids INTO hot": query("q", {
+    replaces: true,
+    logicalSources: ["1"],
+    physicalSources: ["2"],
+    sinks: ["3"],
+  }),
   "SELECT ts FROM bids INTO hot": query(undefined),
   "DROP LOGICAL SOURCE IF EXISTS bids": drop("logical source", "bids"),
   "DROP PHYSICAL SOURCE IF EXISTS '2'": drop("physical source", "2"),
@@ -178,8 +184,26 @@ test("[SC31] a query is accepted at once, or the answer waits and says how far i
   assert.deepEqual((await call("DELETE", "queries/missing")).answer, {
     query_id: null,
     name: null,
+    replaced: null,
     query: null,
   });
+});
+
+test("[SC33] a query is replaced, and the answer says so", async (t) => {
+  const { scripted, call } = await open(t);
+  await scripted.run(source("bids"), physical("1"), sink("hot"));
+  const body = { name: "q", statement: "SELECT ts FROM bids INTO hot" };
+  assert.equal((await call("POST", "queries", body)).answer.replaced, null);
+  const refused = await call("POST", "queries", body);
+  assert.deepEqual([refused.status, refused.answer.code], [409, "AlreadyExists"]);
+  const { status, answer } = await call("POST", "queries", { ...body, or_replace: true });
+  assert.deepEqual([status, answer.replaced], [202, { query_id: "4", state: "PENDING" }]);
+  const snapshot = await call("GET", "snapshot", undefined, readToken);
+  const queries = snapshot.answer.queries as readonly object[];
+  assert.deepEqual(
+    queries.map((each) => (each as { superseded_by: string | null }).superseded_by),
+    ["5", null],
+  );
 });
 
 test("[SC31, SC15] refusals keep their codes, and a bundle is one request", async (t) => {

@@ -278,7 +278,11 @@ function installQueries(app: App, catalog: StreamCatalogPort): void {
       });
       assert(answer?.kind === "created", "a creation creates");
       reply.code(202);
-      return await accepted(catalog, answer.id, answer.name, request.query, signal);
+      const { id, name, replaced } = answer;
+      return {
+        ...(await accepted(catalog, id, name, request.query, signal)),
+        replaced: replaced ?? null,
+      };
     },
   );
   for (const verb of ["pause", "resume"] as const) {
@@ -317,7 +321,7 @@ function installQueries(app: App, catalog: StreamCatalogPort): void {
       assert(answer.kind === "dropped", "a drop drops");
       const row = answer.row as QueryBody | null;
       reply.code(202);
-      if (row === null) return { query_id: null, name: null, query: null };
+      if (row === null) return { query_id: null, name: null, replaced: null, query: null };
       return await accepted(catalog, row.query_id, row.name, request.query, signal);
     },
   );
@@ -344,7 +348,7 @@ async function accepted(
 ) {
   const waitMsMax = wait === undefined ? 0 : millisecondsOf(timeout);
   const query = await catalog.waitFor(query_id, wait, waitMsMax, signal);
-  return { query_id, name, query: query ?? null };
+  return { query_id, name, replaced: null, query: query ?? null };
 }
 
 async function executeOne(

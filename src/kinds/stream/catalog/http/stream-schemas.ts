@@ -72,6 +72,10 @@ const queryFields = {
   desired_state: z.enum(desiredStates),
   stop_mode: z.enum(stopModes).nullable(),
   epoch: z.int().describe("Increases with each deployment."),
+  superseded_by: z
+    .string()
+    .nullable()
+    .describe("The query that has its name, and begins when this one is gone."),
   guarantee: z.string(),
   error: z
     .object({
@@ -156,6 +160,10 @@ export function droppedSchema<Row extends z.ZodType>(row: Row) {
 export const acceptedSchema = z.object({
   query_id: z.string().nullable().describe("Null: there is no such query."),
   name: z.string().nullable(),
+  replaced: z
+    .object({ query_id: z.string(), state: queryState })
+    .nullable()
+    .describe("The query that it takes the place of, with fresh state, when that is gone."),
   query: streamQuerySchema.nullable().describe("As it is now; null when it is gone."),
 });
 
@@ -208,6 +216,10 @@ export const createSinkSchema = onlyFields({
 export const createQuerySchema = onlyFields({
   name: name.optional(),
   statement: z.string().min(1).max(131_072).describe("SELECT … INTO sink, or CREATE QUERY …."),
+  or_replace: z
+    .boolean()
+    .default(false)
+    .describe("Takes the place of the query that has the name, with fresh state."),
   ...common,
 });
 

@@ -25,7 +25,7 @@ export interface PlanningThread {
   readonly notes: Record<never, never>;
 }
 
-export interface PlanRequest extends Pick<CatalogSnapshot, "tables" | "topology"> {
+export interface PlanRequest extends Pick<CatalogSnapshot, "tables" | "topology" | "held"> {
   readonly statements: readonly PlannerInput[];
   /** `undefined`: those of the request before. */
   readonly definitions: Definitions | undefined;

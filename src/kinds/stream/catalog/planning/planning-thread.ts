@@ -12,10 +12,10 @@ servePeer<PlanningThread>(() => {
   trimWhenIdle();
   return {
     requests: {
-      plan: ({ statements, definitions, tables, topology }) => {
+      plan: ({ statements, definitions, ...request }) => {
         known = definitions ?? known;
         assert(known !== undefined, "the first request has the definitions");
-        return planStatements(statements, { ...known, tables, topology });
+        return planStatements(statements, { ...known, ...request });
       },
     },
     notes: {},

@@ -73,7 +73,7 @@ export class ThreadPlanner implements StreamPlanner {
 
   async #make(
     statements: readonly PlannerInput[],
-    { tables, topology, ...definitions }: CatalogSnapshot,
+    { tables, topology, held = [], ...definitions }: CatalogSnapshot,
     signal: AbortSignal,
   ): Promise<readonly Planned[]> {
     if (signal.aborted) throw cancelled();
@@ -91,7 +91,7 @@ export class ThreadPlanner implements StreamPlanner {
     });
     try {
       thread.version = definitions.version;
-      const request = { statements, tables, topology };
+      const request = { statements, tables, topology, held };
       return await thread.link.ask("plan", {
         ...request,
         definitions: isKnown ? undefined : definitions,

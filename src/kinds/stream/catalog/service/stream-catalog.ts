@@ -25,6 +25,7 @@ import type { CatalogSnapshot, Planned, PlannerInput, StreamPlanner } from "../c
 import { applyChanges, type RepeatKey, readRepeated } from "../store/apply-changes.ts";
 import type { DialledWorker } from "../store/applying.ts";
 import { addressOf } from "../store/create-worker.ts";
+import { readHeldSlots } from "../store/read-held-slots.ts";
 import { readObjects, readQueries, readQueryDetail } from "../store/read-rows.ts";
 import type { DialWorker } from "./dial-worker.ts";
 import { drainWorker, type UndoDrain } from "./drain-worker.ts";
@@ -151,7 +152,7 @@ export class StreamCatalog {
     if (!statements.every(isQuestion)) this.#requireLease();
     const dialled = new Map<string, DialledWorker>();
     for (let tries = 1; ; tries += 1) {
-      const snapshot = await store.read(this.#deps.readSnapshot);
+      const snapshot = await store.read((tx) => this.#snapshot(tx, statements));
       const planned = await this.#deps.planner.plan(statements, snapshot, signal);
       check?.(planned);
       const changes = planned.flatMap((each) => (each.kind === "change" ? [each.change] : []));
@@ -170,6 +171,11 @@ export class StreamCatalog {
       if (signal.aborted)
         throw new OperatingError("cancelled", "never", "the request was given up");
     }
+  }
+
+  async #snapshot(tx: Tx, statements: readonly PlannerInput[]): Promise<CatalogSnapshot> {
+    const snapshot = await this.#deps.readSnapshot(tx);
+    return statements.some(mayReplace) ? { ...snapshot, held: await readHeldSlots(tx) } : snapshot;
   }
 
   /** All that is shown is of one moment, after the changes. */
@@ -244,6 +250,11 @@ function isQuestion(statement: PlannerInput): boolean {
   if (typeof statement !== "string") return ["show", "explain"].includes(statement.kind);
   const [first] = scanTokens(statement).tokens;
   return ["SHOW", "EXPLAIN"].includes(first?.text.toUpperCase() ?? "");
+}
+
+/** Whether a query may take the place of another one, whose slots it then gets. */
+function mayReplace(statement: PlannerInput): boolean {
+  return typeof statement !== "string" || /\b(REPLACE|DROP)\b/i.test(statement);
 }
 
 function repeatKeyOf(requestId: string, statements: readonly PlannerInput[]): RepeatKey {

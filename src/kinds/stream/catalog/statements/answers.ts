@@ -15,6 +15,8 @@ import type {
 import { printSchema, printStatement } from "../core/print-statement.ts";
 import type { StatementAnswer } from "../service/stream-catalog.ts";
 
+type Replaced = NonNullable<Extract<ChangeAnswer, { readonly kind: "created" }>["replaced"]>;
+
 /** One row for each statement that changes something; or the rows of the one that asks. */
 export function answerOf(answers: readonly StatementAnswer[]): LocalAnswer {
   const [first] = answers;
@@ -45,7 +47,8 @@ export function changeRow(
 ): readonly [string, string | null, string | null, string] {
   switch (answer.kind) {
     case "created": {
-      const { object, id, name, existed } = answer;
+      const { object, id, name, existed, replaced } = answer;
+      if (replaced !== undefined) return [object, name, id, replacing(replaced)];
       const done = object === "query" ? "accepted" : "created";
       return [object, name, id, existed ? "exists already" : done];
     }
@@ -60,6 +63,10 @@ export function changeRow(
       return ["query", answer.name, answer.id, status];
     }
   }
+}
+
+function replacing({ query_id, state }: Replaced): string {
+  return `accepted: it replaces the query ${query_id}, which was ${state}, and begins with fresh state when that is gone`;
 }
 
 function idOf(row: CatalogBody): string {

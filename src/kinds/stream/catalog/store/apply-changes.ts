@@ -18,6 +18,7 @@ import {
 } from "./create-rows.ts";
 import { createWorker } from "./create-worker.ts";
 import { dropObject, setDesired } from "./drop-rows.ts";
+import { settleSuperseded } from "./supersede.ts";
 
 export interface RequestToApply {
   readonly changes: readonly CatalogChange[];
@@ -86,12 +87,15 @@ async function applyAll(tx: CatalogTx, request: RequestToApply): Promise<ApplyOu
   }
   const answers: ChangeAnswer[] = [];
   const ids: string[] = [];
-  const applying = { tx, nowMs: await tx.nowMs(), ids, dialled: request.dialled };
+  const { dialled } = request;
+  const bundle = { isAlone: changes.length === 1, queries: new Set<string>(), superseded: [] };
+  const applying = { tx, nowMs: await tx.nowMs(), ids, dialled, bundle };
   for (const change of changes) {
     const { answer, id } = await apply(applying, change);
     answers.push(answer);
     ids.push(id ?? "");
   }
+  await settleSuperseded(applying);
   if (answers.some(isDefinition)) {
     await tx.db
       .updateTable("stream_catalog")

@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { CatalogTx } from "../../../../ground/store/index.ts";
+import type { Referred } from "./references.ts";
 
 /** What a worker said of itself when CREATE WORKER dialled it. */
 export interface DialledWorker {
@@ -19,7 +20,23 @@ export interface Applying {
   readonly ids: readonly string[];
   /** By `host:port`. */
   readonly dialled: ReadonlyMap<string, DialledWorker>;
+  readonly bundle: Bundle;
 }
+
+/** What the changes of one request have dropped so far (SC34). */
+export interface Bundle {
+  /** One change alone: what anything refers to is not dropped. */
+  readonly isAlone: boolean;
+  /** The ids of queries that are dropped or replaced. */
+  readonly queries: Set<string>;
+  /** Sources, views and sinks whose names are free again. */
+  readonly superseded: SupersededRow[];
+}
+
+export type SupersededRow = Referred & {
+  /** `undefined` for a physical source, which has no name. */
+  readonly nameKey: string | undefined;
+};
 
 /** SC5 */
 export async function nextId({ db }: CatalogTx): Promise<string> {

@@ -3,12 +3,14 @@ import { sqliteFixture } from "../../../../ground/store/testing/fixtures.ts";
 import { testMovedRows } from "./move-rows.contract.ts";
 import { testPlannedRequests } from "./planned-requests.contract.ts";
 import { testRaces } from "./races.contract.ts";
+import { testReplacements } from "./replacements.contract.ts";
 import { testRequests } from "./requests.contract.ts";
 import { testSchema } from "./schema.contract.ts";
 
 const fixture = sqliteFixture();
 testMovedRows(fixture);
 testRequests(fixture);
+testReplacements(fixture);
 testPlannedRequests(fixture);
 testRaces(fixture);
 testSchema(fixture);

@@ -10,9 +10,11 @@ import type {
 import { hideSecrets, hideSecretsOfPlan, withoutSecrets } from "../core/secrets.ts";
 import type { QueryRow } from "../core/tables.ts";
 import { type Applying, alreadyExists, idOf, nextId, PlanOutdated } from "./applying.ts";
-import { insertFragment, insertQuery } from "./move-rows.ts";
+import { insertFragment, insertHeir, insertQuery, moveQuery } from "./move-rows.ts";
+import { slotsHeld } from "./read-held-slots.ts";
 import { resolveWorker } from "./read-workers.ts";
 import { insertSecrets } from "./stored-plans.ts";
+import { succeed } from "./supersede.ts";
 
 type Created = Extract<ChangeAnswer, { readonly kind: "created" }>;
 
@@ -54,6 +56,7 @@ export async function createLogicalSource(
     const rows = used.map((used_source_id) => ({ source_id: id, used_source_id }));
     await tx.db.insertInto("logical_source_uses").values(rows).execute();
   }
+  await succeed(applying, "logical_sources", name.toUpperCase(), id);
   return created(object, id, name);
 }
 
@@ -161,6 +164,7 @@ export async function createSink(applying: Applying, change: CreateSink): Promis
     superseded_by: null,
     created_at_ms: nowMs,
   });
+  await succeed(applying, "sinks", name.toUpperCase(), id);
   return created("sink", id, name);
 }
 
@@ -171,13 +175,16 @@ export async function createQuery(applying: Applying, change: CreateQuery): Prom
   if (existing !== undefined) {
     const isDropped = existing.desired_state === "STOPPED";
     if (change.ifNotExists && !isDropped) return found("query", existing.query_id, existing.name);
-    throw nameIsTaken(existing, change.replaces);
+    const replaces = change.replaces || applying.bundle.queries.has(existing.query_id);
+    if (!replaces) throw nameIsTaken(existing);
   }
   await requireActive(applying, change);
   await requireTables(applying, change);
   const id = await nextId(tx);
   const name_key = name?.toUpperCase() ?? null;
-  await insertQuery(tx, { query_id: id, name, name_key, guarantee: change.guarantee });
+  const query = { query_id: id, name, name_key, guarantee: change.guarantee };
+  if (existing === undefined) await insertQuery(tx, query);
+  else await replaceQuery(applying, existing, query);
   const { shown: plan, secrets } = hideSecretsOfPlan(change.plan.plan, id);
   await insertSecrets(tx, secrets);
   const { db } = tx;
@@ -188,12 +195,38 @@ export async function createQuery(applying: Applying, change: CreateQuery): Prom
     plan: JSON.stringify({ ...change.plan, plan }),
   };
   await db.insertInto("query_plans").values(row).execute();
+  const held = existing === undefined ? new Map() : await slotsHeld(tx, name ?? "");
   for (const { fragment, workerId, isPinned } of change.placement) {
     const is_pinned = isPinned ? 1 : 0;
-    await insertFragment(tx, { query_id: id, fragment, worker_id: workerId, is_pinned, epoch: 1 });
+    const place = { query_id: id, fragment, worker_id: workerId, is_pinned, epoch: 1 };
+    const left = held.get(workerId) ?? 0;
+    held.set(workerId, left - 1);
+    await (left > 0 ? insertHeir(tx, place) : insertFragment(tx, place));
   }
   await insertReferences(applying, change, id);
-  return created("query", id, name);
+  if (existing === undefined) return created("query", id, name);
+  const { query_id, state } = existing;
+  return { ...created("query", id, name), replaced: { query_id, state } };
+}
+
+/**
+ * The older query is stopped, as a drop would stop it, and keeps its row until it is confirmed
+ * gone; the new one has the name at once, and begins then (SC33).
+ */
+async function replaceQuery(
+  { tx, bundle }: Applying,
+  older: QueryRow,
+  query: Parameters<typeof insertQuery>[1],
+): Promise<void> {
+  const { query_id } = older;
+  const stop_mode = older.stop_mode ?? "HARD";
+  // Its own successor for a moment: the name is free, and the new row can be put in.
+  const patch = { desired_state: "STOPPED", stop_mode, superseded_by: query_id } as const;
+  await moveQuery(tx, older, older.state, patch);
+  const state_reason = `waits until the query ${query_id}, which it replaces, is gone`;
+  await insertQuery(tx, { ...query, state_reason });
+  await tx.update("queries", query_id, { superseded_by: query.query_id });
+  bundle.queries.add(query_id);
 }
 
 async function insertReferences(
@@ -264,14 +297,13 @@ async function queryNamed({ tx }: Applying, name: string): Promise<QueryRow | un
     .executeTakeFirst();
 }
 
-function nameIsTaken(row: QueryRow, replaces: boolean): OperatingError {
+function nameIsTaken(row: QueryRow): OperatingError {
   const isDropped = row.desired_state === "STOPPED";
   const state = `it is ${row.state}${row.state_reason === "" ? "" : `: ${row.state_reason}`}`;
+  const replacing = `CREATE OR REPLACE QUERY ${row.name} takes its place`;
   const hint = isDropped
-    ? "The name is free when every fragment is confirmed stopped: WATCH SELECT name, state FROM queries."
-    : replaces
-      ? `CREATE OR REPLACE QUERY does not replace one yet: DROP QUERY ${row.name}, then create it.`
-      : `DROP QUERY ${row.name} makes room, once it is gone.`;
+    ? `The name is free when every fragment is confirmed stopped: WATCH SELECT name, state FROM queries. ${replacing}, and begins then.`
+    : `DROP QUERY ${row.name} makes room, once it is gone. ${replacing} with fresh state.`;
   const what = isDropped
     ? `the query ${row.name} is being dropped and still has its name; ${state}`
     : `the query ${row.name} exists already; ${state}`;

@@ -3,7 +3,7 @@ import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { CatalogBody, ChangeAnswer } from "../core/bodies.ts";
 import type { DropObject, SetDesired } from "../core/changes.ts";
 import { findWorker } from "../core/find-worker.ts";
-import type { Applying } from "./applying.ts";
+import type { Applying, SupersededRow } from "./applying.ts";
 import { moveQuery } from "./move-rows.ts";
 import {
   doesNotExist,
@@ -14,13 +14,8 @@ import {
   sinkBody,
 } from "./read-rows.ts";
 import { readWorkerNames, readWorkers } from "./read-workers.ts";
-import {
-  refuseUsedPhysicalSource,
-  refuseUsedSink,
-  refuseUsedSource,
-  refuseUsedWorker,
-} from "./references.ts";
-import { deleteSecrets } from "./stored-plans.ts";
+import { refuseUsed, refuseUsedWorker } from "./references.ts";
+import { removeSuperseded, supersede } from "./supersede.ts";
 
 /** What the answer says, and the id of what was dropped; without any there was nothing. */
 export interface Dropped {
@@ -55,7 +50,8 @@ async function drop(applying: Applying, change: DropObject): Promise<Found> {
   }
 }
 
-async function dropSource({ tx }: Applying, { object, name }: DropObject): Promise<Found> {
+async function dropSource(applying: Applying, { object, name }: DropObject): Promise<Found> {
+  const { tx } = applying;
   const kinds = object === "view" ? (["VIEW"] as const) : (["LOGICAL", "DERIVED"] as const);
   const row = await tx.db
     .selectFrom("logical_sources")
@@ -65,27 +61,31 @@ async function dropSource({ tx }: Applying, { object, name }: DropObject): Promi
     .where("superseded_by", "is", null)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  await refuseUsedSource(tx, row.source_id, `the ${object} ${row.name}`);
-  await tx.remove("logical_sources", row.source_id);
-  return { id: row.source_id, row: logicalSourceBody(row) };
+  const { source_id: id, name_key: nameKey } = row;
+  const label = `the ${object} ${row.name}`;
+  await dropUnused(applying, { table: "logical_sources", id, label, nameKey });
+  return { id, row: logicalSourceBody(row) };
 }
 
-async function dropPhysicalSource({ tx }: Applying, { name }: DropObject): Promise<Found> {
+async function dropPhysicalSource(applying: Applying, { name }: DropObject): Promise<Found> {
+  const { tx } = applying;
   const row = await tx.db
     .selectFrom("physical_sources")
     .innerJoin("logical_sources", "logical_sources.source_id", "physical_sources.source_id")
     .selectAll("physical_sources")
     .select("logical_sources.name as logical")
     .where("physical_source_id", "=", name)
+    .where("physical_sources.superseded_by", "is", null)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  await refuseUsedPhysicalSource(tx, row.physical_source_id);
-  await tx.remove("physical_sources", row.physical_source_id);
-  await deleteSecrets(tx, row.physical_source_id);
-  return { id: row.physical_source_id, row: physicalSourceBody(row, row.logical) };
+  const id = row.physical_source_id;
+  const label = `the physical source ${id}`;
+  await dropUnused(applying, { table: "physical_sources", id, label, nameKey: undefined });
+  return { id, row: physicalSourceBody(row, row.logical) };
 }
 
-async function dropSink({ tx }: Applying, { name }: DropObject): Promise<Found> {
+async function dropSink(applying: Applying, { name }: DropObject): Promise<Found> {
+  const { tx } = applying;
   const row = await tx.db
     .selectFrom("sinks")
     .selectAll()
@@ -93,18 +93,28 @@ async function dropSink({ tx }: Applying, { name }: DropObject): Promise<Found> 
     .where("superseded_by", "is", null)
     .executeTakeFirst();
   if (row === undefined) return undefined;
-  await refuseUsedSink(tx, row.sink_id, `the sink ${row.name}`);
-  await tx.remove("sinks", row.sink_id);
-  await deleteSecrets(tx, row.sink_id);
-  return { id: row.sink_id, row: sinkBody(row) };
+  const { sink_id: id, name_key: nameKey } = row;
+  await dropUnused(applying, { table: "sinks", id, label: `the sink ${row.name}`, nameKey });
+  return { id, row: sinkBody(row) };
+}
+
+/** In a bundle its users may be dropped or replaced further on: they are asked for at its end. */
+async function dropUnused(applying: Applying, row: SupersededRow): Promise<void> {
+  if (!applying.bundle.isAlone) {
+    await supersede(applying, row);
+    return;
+  }
+  await refuseUsed(applying.tx, row);
+  await removeSuperseded(applying.tx, row);
 }
 
 /** Sets what is wanted; the reconciler stops the query. A second drop can only be harder. */
-async function dropQuery({ tx }: Applying, { name, mode }: DropObject): Promise<Found> {
+async function dropQuery({ tx, bundle }: Applying, { name, mode }: DropObject): Promise<Found> {
   const row = await findQuery(tx, name);
   if (row === undefined) return undefined;
   const stop_mode = row.stop_mode === "HARD" ? "HARD" : mode;
   await moveQuery(tx, row, row.state, { desired_state: "STOPPED", stop_mode });
+  bundle.queries.add(row.query_id);
   const [body] = await readQueries(tx, { byId: row.query_id });
   return body && { id: row.query_id, row: body };
 }

@@ -10,6 +10,8 @@ import type { CatalogTx } from "../../../../ground/store/index.ts";
 import { type FragmentState, hasEnded, noState, type QueryState } from "../core/states.ts";
 import { fragmentIdOf } from "../core/stored-plan.ts";
 import type { FragmentRow, QueryRow } from "../core/tables.ts";
+import { deleteSecrets } from "./stored-plans.ts";
+import { readSuperseded, removeUnused } from "./supersede.ts";
 
 /** The stream slots of a worker that said nothing of them. */
 export const streamSlotsDefault = 1_000;
@@ -17,11 +19,11 @@ export const streamSlotsDefault = 1_000;
 /** Inserts a query that is wanted to run and was not deployed yet. */
 export async function insertQuery(
   tx: CatalogTx,
-  query: Pick<QueryRow, "query_id" | "name" | "name_key" | "guarantee">,
+  query: Pick<QueryRow, "query_id" | "name" | "name_key" | "guarantee"> &
+    Partial<Pick<QueryRow, "state_reason">>,
 ): Promise<QueryRow> {
   const nowMs = await tx.nowMs();
   const row: QueryRow = {
-    ...query,
     state: "PENDING",
     previous_state: noState,
     desired_state: "RUNNING",
@@ -35,6 +37,7 @@ export async function insertQuery(
     superseded_by: null,
     created_at_ms: nowMs,
     state_changed_at_ms: nowMs,
+    ...query,
   };
   await tx.insert("queries", row);
   await record(tx, row, noState, "PENDING", nowMs);
@@ -63,7 +66,10 @@ export async function moveQuery(
   return next;
 }
 
-/** Removes the row of a query, and with it the name's lock. All its fragments have ended. */
+/**
+ * Removes the row of a query, and with it the name's lock, or the wait of the query that takes its
+ * place. All its fragments have ended. What was superseded, and only it still used, goes as well.
+ */
 export async function removeQuery(tx: CatalogTx, row: QueryRow): Promise<void> {
   assert(row.state === "STOPPED", "only a query that has stopped is removed");
   const fragments = await tx.db
@@ -75,9 +81,24 @@ export async function removeQuery(tx: CatalogTx, row: QueryRow): Promise<void> {
     assert(hasEnded(state), "the fragments of a query that is removed have ended");
     await tx.remove("query_fragments", fragment_id);
   }
-  await tx.db.deleteFrom("stream_secrets").where("owner_id", "=", row.query_id).execute();
+  await deleteSecrets(tx, row.query_id);
+  const superseded = await readSuperseded(tx, row.query_id);
   await tx.remove("queries", row.query_id);
+  await removeUnused(tx, superseded);
   await record(tx, row, row.state, null, await tx.nowMs());
+  if (row.superseded_by !== null) await tellSuccessor(tx, row);
+}
+
+/** A change of its row, so that whoever looks at queries looks at it. */
+async function tellSuccessor(tx: CatalogTx, { query_id, superseded_by }: QueryRow): Promise<void> {
+  const successor = await tx.db
+    .selectFrom("queries")
+    .selectAll()
+    .where("query_id", "=", superseded_by ?? "")
+    .executeTakeFirst();
+  if (successor === undefined) return;
+  const state_reason = `the query ${query_id}, which it replaces, is gone`;
+  await tx.update("queries", successor.query_id, { state_reason });
 }
 
 type FragmentPatch = Partial<Pick<FragmentRow, "state_reason">>;
@@ -90,7 +111,7 @@ export async function moveFragment(
   patch: FragmentPatch = {},
 ): Promise<FragmentRow> {
   const givesBack = row.holds_slot === 1 && hasEnded(state);
-  if (givesBack) await changeSlotsUsed(tx, row.worker_id, -1);
+  if (givesBack && !(await inherit(tx, row))) await changeSlotsUsed(tx, row.worker_id, -1);
   const slot = givesBack ? { holds_slot: 0 } : {};
   const isSame = row.state === state;
   const moved = isSame
@@ -148,6 +169,60 @@ export async function insertFragment(
     holds_slot: 1,
     state_changed_at_ms: await tx.nowMs(),
   });
+}
+
+/**
+ * Inserts the fragment of a query that takes the place of another one, which still holds a slot of
+ * the worker: that slot becomes this fragment's when it is given back.
+ */
+export async function insertHeir(
+  tx: CatalogTx,
+  fragment: Pick<FragmentRow, "query_id" | "fragment" | "worker_id" | "is_pinned" | "epoch">,
+): Promise<void> {
+  await tx.insert("query_fragments", {
+    ...fragment,
+    fragment_id: fragmentIdOf(fragment.query_id, fragment.fragment),
+    state: "PENDING",
+    previous_state: noState,
+    state_reason: "not deployed yet; it gets a slot of the query that it replaces",
+    holds_slot: 0,
+    state_changed_at_ms: await tx.nowMs(),
+  });
+}
+
+/** Whether a fragment of the query's successor that waits for a slot of this worker has it now. */
+async function inherit(tx: CatalogTx, { query_id, worker_id }: FragmentRow): Promise<boolean> {
+  const heir = await lastSuccessor(tx, query_id);
+  if (heir === undefined) return false;
+  const waiting = await tx.db
+    .selectFrom("query_fragments")
+    .select("fragment_id")
+    .where("query_id", "=", heir)
+    .where("worker_id", "=", worker_id)
+    .where("holds_slot", "=", 0)
+    .where("state", "=", "PENDING")
+    .orderBy("fragment_id")
+    .limit(1)
+    .executeTakeFirst();
+  if (waiting === undefined) return false;
+  await tx.update("query_fragments", waiting.fragment_id, { holds_slot: 1 });
+  return true;
+}
+
+/** The query at the end of the row of those that take each other's place. */
+async function lastSuccessor({ db }: CatalogTx, queryId: string): Promise<string | undefined> {
+  let last = queryId;
+  for (;;) {
+    const row = await db
+      .selectFrom("queries")
+      .select("superseded_by")
+      .where("query_id", "=", last)
+      .executeTakeFirst();
+    const next = row?.superseded_by;
+    if (next === null || next === undefined || next === last) break;
+    last = next;
+  }
+  return last === queryId ? undefined : last;
 }
 
 async function takeSlot(tx: CatalogTx, workerId: string): Promise<void> {

@@ -5,6 +5,7 @@ import { LakeStore } from "../../../../data/lake/index.ts";
 import { create, idColumn } from "../../../../data/lake/testing/open-catalog.ts";
 import { createPrng } from "../../../../ground/kernel/prng.ts";
 import type { StoreFixture } from "../../../../ground/store/testing/store-fixture.ts";
+import { endQuery } from "../testing/end-query.ts";
 import { openPlanned, type PlannedCatalog } from "../testing/planned-catalog.ts";
 
 async function open(fixture: StoreFixture, t: TestContext): Promise<PlannedCatalog> {
@@ -47,6 +48,57 @@ export function testPlannedRequests(fixture: StoreFixture): void {
       await assert.rejects(run("CREATE SINK hot TYPE Void"), { code: "AlreadyExists" });
       await run("DROP QUERY q", "CREATE SINK cold TYPE Void");
       await run("SELECT auction FROM bids INTO cold");
+    });
+
+    test("[SC34] a column is added to a source with a running query, in one bundle", async (t) => {
+      const { store, run, snapshot } = await open(fixture, t);
+      await run(...definitions);
+      await run("CREATE QUERY q AS SELECT auction FROM v INTO hot");
+      const physical = (await snapshot()).physicalSources[0]?.physical_source_id;
+      const bundle = [
+        "DROP VIEW v",
+        `DROP PHYSICAL SOURCE ${physical}`,
+        "DROP LOGICAL SOURCE bids",
+        "CREATE LOGICAL SOURCE bids(ts UINT64 NOT NULL, auction INT32, price FLOAT64)",
+        ...definitions.slice(1, 3),
+      ];
+      const refused = { code: "ReferencedQueryExists", message: /used by the query q/ };
+      await assert.rejects(run(...bundle), refused);
+      const select = "AS SELECT auction, price FROM bids WHERE price > FLOAT64(1) INTO hot";
+      await run(...bundle, `CREATE OR REPLACE QUERY q ${select}`);
+      assert.deepEqual(
+        (await snapshot()).logicalSources.map(({ name }) => name),
+        ["bids", "v"],
+      );
+      const rows = await store.read(({ db }) =>
+        db.selectFrom("logical_sources").select(["name", "superseded_by"]).execute(),
+      );
+      assert.equal(rows.filter(({ superseded_by }) => superseded_by !== null).length, 2);
+      const [older, newer] = await store.read(({ db }) =>
+        db.selectFrom("queries").select("query_id").orderBy("created_at_ms").execute(),
+      );
+      await endQuery({ store }, older?.query_id ?? "");
+      const left = await store.read(({ db }) =>
+        db.selectFrom("logical_sources").select("superseded_by").execute(),
+      );
+      assert.deepEqual(
+        left.map(({ superseded_by }) => superseded_by),
+        [null, null],
+      );
+      assert.notEqual(newer?.query_id, undefined);
+    });
+
+    test("[SC33] where all slots are taken, a query is replaced by those of the one before it", async (t) => {
+      const { store, run } = await open(fixture, t);
+      await run(...definitions);
+      await run("CREATE QUERY q AS SELECT auction FROM v INTO hot");
+      await store.transaction(({ db }) =>
+        db.updateTable("stream_workers").set({ slots: 1 }).execute(),
+      );
+      const select = "AS SELECT auction FROM bids INTO hot";
+      await assert.rejects(run(`CREATE QUERY r ${select}`), { code: "InsufficientCapacity" });
+      await run(`CREATE OR REPLACE QUERY q ${select}`);
+      await run("DROP QUERY q", `CREATE QUERY q ${select}`);
     });
 
     test("[SC21] a snapshot has the definitions of its version, read once", async (t) => {

@@ -301,6 +301,7 @@ export function queryBody(
     desired_state: row.desired_state,
     stop_mode: row.stop_mode,
     epoch: row.epoch,
+    superseded_by: row.superseded_by,
     guarantee: row.guarantee,
     error:
       row.error_code === null

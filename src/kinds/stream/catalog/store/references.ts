@@ -4,12 +4,38 @@ import type { Tx } from "../../../../ground/store/index.ts";
 
 const listedMax = 10;
 
-/** Throws when a physical source, another source, a view or a query refers to it. */
-export async function refuseUsedSource({ db }: Tx, id: string, label: string): Promise<void> {
+/** A source, view or sink that a request drops. */
+export interface Referred {
+  readonly table: "sinks" | "physical_sources" | "logical_sources";
+  readonly id: string;
+  /** For people: `the sink hot`. */
+  readonly label: string;
+}
+
+/**
+ * Throws when something refers to it, but for queries in `going` and those that others have taken
+ * the place of: these go by themselves, and then it goes with them (SC34).
+ */
+export async function refuseUsed(
+  tx: Tx,
+  { table, id, label }: Referred,
+  going: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  if (table === "logical_sources") await refuseUsedByDefinitions(tx, id, label);
+  const queries = await queriesOf(tx, table, id);
+  refuseQueries(
+    label,
+    queries.filter((query) => query.superseded_by === null && !going.has(query.query_id)),
+  );
+}
+
+async function refuseUsedByDefinitions({ db }: Tx, id: string, label: string): Promise<void> {
   const physical = await db
     .selectFrom("physical_sources")
     .select(["physical_source_id", "source_type"])
     .where("source_id", "=", id)
+    .where("superseded_by", "is", null)
+    .orderBy("physical_source_id")
     .execute();
   refuse("ReferencedPhysicalSourceExists", label, physical, (row) => ({
     shown: `the physical source ${row.physical_source_id} (${row.source_type})`,
@@ -20,39 +46,46 @@ export async function refuseUsedSource({ db }: Tx, id: string, label: string): P
     .innerJoin("logical_sources", "logical_sources.source_id", "logical_source_uses.source_id")
     .select(["name", "kind"])
     .where("used_source_id", "=", id)
+    .where("superseded_by", "is", null)
     .orderBy("name_key")
     .execute();
   refuse("ReferencedSourceExists", label, users, ({ name, kind }) => ({
     shown: `the ${kind === "VIEW" ? "view" : "source"} ${name}`,
     drop: `DROP ${kind === "VIEW" ? "VIEW" : "LOGICAL SOURCE"} ${name}`,
   }));
-  const queries = await db
-    .selectFrom("query_logical_sources")
-    .innerJoin("queries", "queries.query_id", "query_logical_sources.query_id")
-    .select(["queries.query_id", "name", "state"])
-    .where("source_id", "=", id)
-    .execute();
-  refuseQueries(label, queries);
 }
 
-export async function refuseUsedPhysicalSource({ db }: Tx, id: string): Promise<void> {
-  const queries = await db
-    .selectFrom("query_physical_sources")
-    .innerJoin("queries", "queries.query_id", "query_physical_sources.query_id")
-    .select(["queries.query_id", "name", "state"])
-    .where("physical_source_id", "=", id)
-    .execute();
-  refuseQueries(`the physical source ${id}`, queries);
-}
+type UsingQuery = NamedQuery & { readonly superseded_by: string | null };
 
-export async function refuseUsedSink({ db }: Tx, id: string, label: string): Promise<void> {
-  const queries = await db
-    .selectFrom("query_sinks")
-    .innerJoin("queries", "queries.query_id", "query_sinks.query_id")
-    .select(["queries.query_id", "name", "state"])
-    .where("sink_id", "=", id)
-    .execute();
-  refuseQueries(label, queries);
+async function queriesOf(
+  { db }: Tx,
+  table: Referred["table"],
+  id: string,
+): Promise<readonly UsingQuery[]> {
+  const columns = ["queries.query_id", "name", "state", "desired_state", "superseded_by"] as const;
+  switch (table) {
+    case "sinks":
+      return await db
+        .selectFrom("query_sinks")
+        .innerJoin("queries", "queries.query_id", "query_sinks.query_id")
+        .select(columns)
+        .where("sink_id", "=", id)
+        .execute();
+    case "physical_sources":
+      return await db
+        .selectFrom("query_physical_sources")
+        .innerJoin("queries", "queries.query_id", "query_physical_sources.query_id")
+        .select(columns)
+        .where("physical_source_id", "=", id)
+        .execute();
+    case "logical_sources":
+      return await db
+        .selectFrom("query_logical_sources")
+        .innerJoin("queries", "queries.query_id", "query_logical_sources.query_id")
+        .select(columns)
+        .where("source_id", "=", id)
+        .execute();
+  }
 }
 
 /** A worker that something names, or whose fragments are not confirmed gone (SC16). */
@@ -61,6 +94,7 @@ export async function refuseUsedWorker({ db }: Tx, id: string, label: string): P
     .selectFrom("physical_sources")
     .select(["physical_source_id", "source_type"])
     .where("worker_id", "=", id)
+    .where("superseded_by", "is", null)
     .execute();
   refuse("ReferencedSourceExists", label, sources, (row) => ({
     shown: `the physical source ${row.physical_source_id} (${row.source_type})`,
@@ -70,6 +104,7 @@ export async function refuseUsedWorker({ db }: Tx, id: string, label: string): P
     .selectFrom("sinks")
     .select("name")
     .where("worker_id", "=", id)
+    .where("superseded_by", "is", null)
     .orderBy("name_key")
     .execute();
   refuse("ReferencedSinkExists", label, sinks, ({ name }) => ({
@@ -90,7 +125,7 @@ export async function refuseUsedWorker({ db }: Tx, id: string, label: string): P
   const owed = await db
     .selectFrom("queries")
     .innerJoin("query_cleanups", "query_cleanups.query_id", "queries.query_id")
-    .select(["queries.query_id", "name", "state"])
+    .select(["queries.query_id", "name", "state", "desired_state"])
     .where("worker_id", "=", id)
     .execute();
   const [first] = [...queries, ...owed];
@@ -107,13 +142,20 @@ interface NamedQuery {
   readonly query_id: string;
   readonly name: string | null;
   readonly state: string;
+  readonly desired_state: string;
 }
 
 function refuseQueries(label: string, queries: readonly NamedQuery[]): void {
-  refuse("ReferencedQueryExists", label, queries, (query) => ({
+  // What is dropped already goes by itself: people are told first of what they have to drop.
+  const inOrder = queries.toSorted((one, other) => isGoing(one) - isGoing(other));
+  refuse("ReferencedQueryExists", label, inOrder, (query) => ({
     shown: `${nameOf(query)}, which is ${query.state}`,
-    drop: `DROP QUERY ${query.name ?? query.query_id}`,
+    drop: isGoing(query) === 1 ? undefined : `DROP QUERY ${query.name ?? query.query_id}`,
   }));
+}
+
+function isGoing({ desired_state }: NamedQuery): 0 | 1 {
+  return desired_state === "STOPPED" ? 1 : 0;
 }
 
 function nameOf({ query_id, name }: Pick<NamedQuery, "query_id" | "name">): string {
@@ -124,7 +166,7 @@ function refuse<Row>(
   code: ErrorCode,
   label: string,
   rows: readonly Row[],
-  describe: (row: Row) => { readonly shown: string; readonly drop: string },
+  describe: (row: Row) => { readonly shown: string; readonly drop: string | undefined },
 ): void {
   const [first] = rows;
   if (first === undefined) return;
@@ -132,7 +174,10 @@ function refuse<Row>(
   const more = rows.length - shown.length;
   const list = [...shown, ...(more > 0 ? [`${more} more`] : [])].join("; ");
   const others = rows.length === 1 ? "" : ", and the others";
-  throw new OperatingError(code, "never", `${label} is used by ${list}`, {
-    hint: `Drop what uses it first: ${describe(first).drop}${others}.`,
-  });
+  const { drop } = describe(first);
+  const hint =
+    drop === undefined
+      ? "Try again when the query is gone: WATCH SELECT name, state FROM queries."
+      : `Drop what uses it first: ${drop}${others}.`;
+  throw new OperatingError(code, "never", `${label} is used by ${list}`, { hint });
 }

@@ -6,6 +6,7 @@ import type { StoreFixture } from "../../../../ground/store/testing/store-fixtur
 import type { ChangeAnswer, QueryBody } from "../core/bodies.ts";
 import type { CatalogChange, CatalogQuestion, ShowFilter } from "../core/changes.ts";
 import { createLakeGuard } from "../statements/lake-guard.ts";
+import { endQuery } from "../testing/end-query.ts";
 import {
   addWorkers,
   drop,
@@ -19,7 +20,7 @@ import {
   statementOf,
   worker,
 } from "../testing/scripted-catalog.ts";
-import { moveFragment, moveQuery, removeQuery } from "./move-rows.ts";
+import { moveQuery } from "./move-rows.ts";
 import { findQuery } from "./read-rows.ts";
 import { readStoredPlan } from "./stored-plans.ts";
 
@@ -364,10 +365,7 @@ export function testRequests(fixture: StoreFixture): void {
           query("Q"),
           { code: "AlreadyExists", message: /the query q exists already; it is PENDING/ },
         ],
-        [
-          query("q", { replaces: true }),
-          { code: "AlreadyExists", hint: /CREATE OR REPLACE QUERY does not replace one yet/ },
-        ],
+        [query("q"), { code: "AlreadyExists", hint: /CREATE OR REPLACE QUERY q takes its place/ }],
         [
           physical("1", { placement: "w3" }),
           { code: "WorkerDoesNotExistForPhysical", hint: "There are: w1, w2." },
@@ -649,17 +647,3 @@ function testWorkers(fixture: StoreFixture): void {
 }
 
 /** What the reconciler does: every fragment is confirmed stopped, and the row goes. */
-async function endQuery({ store }: ScriptedCatalog, name: string): Promise<void> {
-  await store.catalogTransaction(async (tx) => {
-    const row = await findQuery(tx, name);
-    assert(row !== undefined);
-    const fragments = await tx.db
-      .selectFrom("query_fragments")
-      .selectAll()
-      .where("query_id", "=", row.query_id)
-      .execute();
-    for (const fragment of fragments) await moveFragment(tx, fragment, "STOPPED");
-    const stopping = await moveQuery(tx, row, "STOPPING", {});
-    await removeQuery(tx, await moveQuery(tx, stopping, "STOPPED", {}));
-  });
-}

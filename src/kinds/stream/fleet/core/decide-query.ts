@@ -63,9 +63,10 @@ export function decideQuery(view: QueryView, limits: FleetLimits): QueryDecision
   const seen = view.fragments.map((row) => lookAt(row, view));
   switch (view.query.state) {
     case "PENDING":
-      return view.query.desired_state === "RUNNING"
-        ? changed(toState("DEPLOYING", "its fragments are being deployed"))
-        : changed(stopping(view));
+      if (view.query.desired_state !== "RUNNING") return changed(stopping(view));
+      // The removal of the other one changes this one's row, so nobody has to look again (SD29).
+      if (view.predecessor !== undefined) return nothing;
+      return changed(toState("DEPLOYING", "its fragments are being deployed"));
     case "DEPLOYING":
     case "RUNNING":
       return decideLive(view, seen, limits);
@@ -81,7 +82,7 @@ export function decideQuery(view: QueryView, limits: FleetLimits): QueryDecision
     case "FAILED":
       return view.query.desired_state === "STOPPED" ? changed(stopping(view)) : cleanUp(view);
     case "STOPPED":
-      return changed({ kind: "remove" });
+      return view.predecessor === undefined ? changed({ kind: "remove" }) : nothing;
   }
 }
 
@@ -333,7 +334,7 @@ function decideStopping(
   limits: FleetLimits,
 ): QueryDecision {
   const isSoft = isStoppedSoftly(view, limits);
-  const news = [...absorbed(seen), ...confirmedGone(seen)];
+  const news = [...absorbed(seen), ...confirmedGone(seen), ...neverDeployed(view, seen)];
   if (news.length > 0) return changed(...news);
   const live = seen.filter(({ row }) => !hasEnded(row.state));
   if (live.length === 0) {
@@ -343,9 +344,8 @@ function decideStopping(
     const cleaning = cleanUp(view);
     if (cleaning.changes.length > 0 || cleaning.commands.length > 0) return cleaning;
     if (view.cleanups.length > 0 || hasReports(view)) return cleaning;
-    return view.query.desired_state === "STOPPED"
-      ? changed(toState("STOPPED", "every fragment is confirmed stopped"))
-      : changed(toState("PAUSED", "every fragment is confirmed stopped"));
+    const state = view.query.desired_state === "STOPPED" ? "STOPPED" : "PAUSED";
+    return changed(toState(state, `every fragment is confirmed stopped${waiting(view)}`));
   }
   if (!isSoft) return commanded(stopAll(view));
   const commands = live.flatMap(({ row, state, worker }): QueryCommand[] => {
@@ -466,7 +466,27 @@ function confirmedGone(seen: readonly SeenFragment[]): QueryChange[] {
   });
 }
 
+/** A query that stops before any command of its epoch was sent: no worker can have it. */
+function neverDeployed({ query }: QueryView, seen: readonly SeenFragment[]): QueryChange[] {
+  if (query.previous_state !== "PENDING") return [];
+  return seen.flatMap(({ row, state }): QueryChange[] => {
+    if (state !== "unknown" || hasEnded(row.state)) return [];
+    const reason = "it was never deployed";
+    return [{ kind: "fragment", fragment: row.fragment, state: "STOPPED", reason }];
+  });
+}
+
+function waiting({ query, predecessor }: QueryView): string {
+  if (predecessor === undefined) return "";
+  const what = query.desired_state === "STOPPED" ? "its name is free" : "it may run";
+  return `; ${what} when the query ${predecessor}, which it replaces, is gone`;
+}
+
 function stopping({ query }: QueryView): QueryChange {
+  const { query_id, superseded_by } = query;
+  if (superseded_by !== null && superseded_by !== query_id) {
+    return toState("STOPPING", `the query ${superseded_by} replaces it`);
+  }
   const what = query.desired_state === "PAUSED" ? "paused" : "dropped";
   return toState("STOPPING", `${what} by request`);
 }

@@ -6,6 +6,8 @@ export interface QueryView {
   readonly query: QueryRow;
   readonly fragments: readonly FragmentRow[];
   readonly cleanups: readonly CleanupOwed[];
+  /** The query that it takes the place of, while that is not gone. */
+  readonly predecessor: string | undefined;
   /** Every worker that has a fragment, owes a cleanup, or reports a fragment of the query. */
   readonly workers: ReadonlyMap<string, WorkerView>;
   /** Workers that drain: what is not pinned to them goes elsewhere. */

@@ -243,11 +243,95 @@ test("[SD19, SD27] a complete checkpoint ends the row of failures", async () => 
   assert.deepEqual([row?.state, row?.epoch, row?.failures_in_a_row], ["RUNNING", 6, 1]);
 });
 
+test("[SD29] a query that takes the place of another one begins when that is gone", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  fleet.workers.get("w2")?.disconnect();
+  await fleet.replace("q1", "q2", ["f0@w1", "f1@w1"]);
+  await fleet.clock.advance(60_000);
+  const older = await fleet.query("q1");
+  assert.deepEqual([older?.state, older?.state_reason], ["STOPPING", "the query q2 replaces it"]);
+  assert.equal((await fleet.query("q2"))?.state, "PENDING");
+  assert.ok([...fleet.workers.values()].every(({ obeyed }) => !obeyed.some((it) => /q2/.test(it))));
+  // A new coordinator has sessions with all workers.
+  await fleet.lead();
+  await fleet.clock.advance(6_000);
+  assert.equal(await fleet.query("q1"), undefined);
+  assert.equal((await fleet.query("q2"))?.state, "RUNNING");
+  assert.deepEqual(fleet.workers.get("w1")?.running(), ["q2/f0 1", "q2/f1 1"]);
+  assert.deepEqual(await fleet.slotsUsed(), { w1: 2, w2: 0 });
+});
+
+test("[SD29] ended, failed and paused queries are replaced within a moment", async () => {
+  for (const end of ["TERMINATED", "FAILED", "PAUSED"] as const) {
+    const fleet = await world("w1");
+    await fleet.create("q1", ["f0@w1"]);
+    await fleet.clock.advance(1_000);
+    if (end === "PAUSED") await fleet.want("q1", "PAUSED");
+    else fleet.workers.get("w1")?.end("q1", end, end === "FAILED" ? lasting : undefined);
+    await fleet.clock.advance(70_000);
+    assert.equal((await fleet.query("q1"))?.state, end);
+    await fleet.replace("q1", "q2", ["f0@w1"]);
+    await fleet.clock.advance(3_000);
+    assert.equal(await fleet.query("q1"), undefined);
+    assert.equal((await fleet.query("q2"))?.state, "RUNNING", end);
+    await checkSettled(fleet);
+  }
+});
+
+test("[SD29] a successor that is dropped while it waits keeps the name until all is gone", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  fleet.workers.get("w2")?.disconnect();
+  await fleet.replace("q1", "q2", ["f0@w1", "f1@w2"]);
+  await fleet.drop("q2", "HARD");
+  await fleet.clock.advance(30_000);
+  const waiting = await fleet.query("q2");
+  assert.equal(waiting?.state, "STOPPED");
+  assert.match(
+    waiting?.state_reason ?? "",
+    /its name is free when the query q1, which it replaces/,
+  );
+  fleet.reconnect("w2");
+  await fleet.clock.advance(3_000);
+  assert.deepEqual(await fleet.queries(), []);
+  assert.deepEqual(await fleet.slotsUsed(), { w1: 0, w2: 0 });
+});
+
+test("[SD29] a replacement is replaced, paused and resumed while it waits", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  fleet.workers.get("w2")?.disconnect();
+  await fleet.replace("q1", "q2", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  await fleet.replace("q2", "q3", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(5_000);
+  await fleet.want("q3", "PAUSED");
+  await fleet.clock.advance(5_000);
+  assert.equal((await fleet.query("q3"))?.state, "PAUSED");
+  await fleet.want("q3", "RUNNING");
+  await fleet.clock.advance(30_000);
+  assert.equal((await fleet.query("q3"))?.state, "PENDING");
+  fleet.reconnect("w2");
+  await fleet.clock.advance(5_000);
+  assert.deepEqual(
+    (await fleet.queries()).map(({ query_id, state }) => [query_id, state]),
+    [["q3", "RUNNING"]],
+  );
+  await checkSettled(fleet);
+});
+
+const lasting = failure({ retry: "never" });
+
 const names = ["w1", "w2", "w3"];
 const step = fc.record({
   pauseMs: fc.nat({ max: 20_000 }),
   what: fc.constantFrom(
     "create",
+    "replace",
     "dropSoft",
     "dropHard",
     "pause",
@@ -265,22 +349,29 @@ const step = fc.record({
   query: fc.constantFrom("q1", "q2"),
 });
 
-test("[SD10, SD14, SD15, SD16, SD17] whatever happens, in the end the workers have what is wanted", async () => {
+test("[SD10, SD14, SD15, SD16, SD17, SD29] whatever happens, in the end the workers have what is wanted", async () => {
   const property = fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
     const fleet = await world(...names);
+    let replaced = 0;
     for (const { pauseMs, what, worker, query } of steps) {
       const there = fleet.workers.get(worker);
-      const isWanted = (await fleet.query(query))?.desired_state !== "STOPPED";
-      if (what === "create" && (await fleet.query(query)) === undefined) {
+      const newest = await newestOf(fleet, query);
+      const target = newest ?? query;
+      const isWanted = (await fleet.query(target))?.desired_state !== "STOPPED";
+      if (what === "replace" && newest !== undefined) {
+        replaced += 1;
+        const places = replaced % 2 === 0 ? ["f0@w1!", "f1@w2", "f2@w2"] : ["f0@w3", "f1@w1!"];
+        await fleet.replace(newest, `${query}.${replaced}`, places);
+      } else if (what === "create" && newest === undefined) {
         await fleet.create(query, ["f0@w1!", "f1@w2", "f2@w3", "f3@w2"]);
       } else if (what === "dropSoft" || what === "dropHard") {
-        if (isWanted) await fleet.drop(query, what === "dropSoft" ? "SOFT" : "HARD");
-      } else if (what === "pause" && isWanted) await fleet.want(query, "PAUSED");
-      else if (what === "resume" && isWanted) await fleet.want(query, "RUNNING");
+        if (isWanted) await fleet.drop(target, what === "dropSoft" ? "SOFT" : "HARD");
+      } else if (what === "pause" && isWanted) await fleet.want(target, "PAUSED");
+      else if (what === "resume" && isWanted) await fleet.want(target, "RUNNING");
       else if (what === "disconnect") there?.disconnect();
       else if (what === "restart") there?.restart();
       else if (what === "reconnect") fleet.reconnect(worker);
-      else if (what === "fail") there?.end(query, "FAILED", failure());
+      else if (what === "fail") there?.end(target, "FAILED", failure());
       else if (what === "refuse") there?.refuseNext(failure());
       else if (what === "lead") await fleet.lead();
       else if (what === "drain") await fleet.drain(worker, 1);
@@ -297,6 +388,12 @@ test("[SD10, SD14, SD15, SD16, SD17] whatever happens, in the end the workers ha
   });
   await fc.assert(property, { numRuns: 60 });
 });
+
+/** The query that has the name now. */
+async function newestOf(fleet: FleetWorld, name: string): Promise<string | undefined> {
+  const queries = await fleet.queries();
+  return queries.find((row) => row.name === name && row.superseded_by === null)?.query_id;
+}
 
 async function checkSlots(fleet: FleetWorld): Promise<void> {
   const held: Record<string, number> = {};

@@ -257,7 +257,7 @@ export class QueryReconcilers {
 
   async #viewOf(rows: QueryRows): Promise<QueryView> {
     const { plans, clock, detectionMs = 3_500 } = this.#options;
-    const { query, fragments, cleanups, leaving } = rows;
+    const { query, fragments, cleanups, predecessor, leaving } = rows;
     const workers = this.#workersOf(query.query_id, rows);
     const isReachable = fragments.every(
       ({ worker_id, state }) => hasEnded(state) || this.#view.isUp(worker_id),
@@ -267,6 +267,7 @@ export class QueryReconcilers {
       query,
       fragments,
       cleanups,
+      predecessor,
       leaving: new Set(leaving),
       checkpoint: await this.#checkpointOf(rows),
       workers: new Map(workers.map((worker) => [worker.workerId, worker])),

@@ -8,6 +8,8 @@ export interface QueryRows {
   readonly query: QueryRow;
   readonly fragments: readonly FragmentRow[];
   readonly cleanups: readonly CleanupOwed[];
+  /** The query that it takes the place of, while that is not gone. */
+  readonly predecessor: string | undefined;
   /** Workers of its fragments that drain. */
   readonly leaving: readonly string[];
   /** By the store's clock. */
@@ -36,6 +38,12 @@ export async function readQuery({ db }: Tx, queryId: string): Promise<QueryRows 
     .where("query_id", "=", queryId)
     .orderBy("worker_id")
     .execute();
+  const predecessor = await db
+    .selectFrom("queries")
+    .select("query_id")
+    .where("superseded_by", "=", queryId)
+    .where("query_id", "!=", queryId)
+    .executeTakeFirst();
   const leaving = await db
     .selectFrom("query_fragments")
     .innerJoin("workers", "workers.worker_id", "query_fragments.worker_id")
@@ -49,6 +57,7 @@ export async function readQuery({ db }: Tx, queryId: string): Promise<QueryRows 
     leaving: leaving.map(({ worker_id }) => worker_id),
     query: row,
     fragments,
+    predecessor: predecessor?.query_id,
     cleanups: cleanups.map(({ worker_id: workerId, epoch }) => ({ workerId, epoch })),
     nowMs,
   };

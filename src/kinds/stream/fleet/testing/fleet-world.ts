@@ -13,7 +13,12 @@ import {
 } from "../../../../ground/store/index.ts";
 import { workerRow } from "../../../../ground/store/testing/worker-row.ts";
 import type { FragmentRow, QueryRow, StopMode } from "../../catalog/core/index.ts";
-import { insertFragment, watchedStreamTables } from "../../catalog/index.ts";
+import {
+  insertFragment,
+  insertHeir,
+  insertQuery,
+  watchedStreamTables,
+} from "../../catalog/index.ts";
 import type { Plan } from "../../language/core/index.ts";
 import type { FragmentSpec } from "../../run/core/index.ts";
 import { QueryReconcilers } from "../reconcile/query-reconcilers.ts";
@@ -138,6 +143,38 @@ export class FleetWorld {
         const [fragment = "", worker = ""] = place.replace("!", "").split("@");
         const is_pinned = place.endsWith("!") ? 1 : 0;
         await insertFragment(tx, { query_id, fragment, worker_id: worker, is_pinned, epoch: 1 });
+      }
+    });
+  }
+
+  /** `query_id` takes the place of `older`, as CREATE OR REPLACE says it. */
+  async replace(older: string, query_id: string, places: readonly string[]): Promise<void> {
+    await this.store.catalogTransaction(async (tx) => {
+      const row = await tx.db
+        .selectFrom("queries")
+        .selectAll()
+        .where("query_id", "=", older)
+        .executeTakeFirstOrThrow();
+      const stop_mode = row.stop_mode ?? "HARD";
+      const patch = { desired_state: "STOPPED", stop_mode, superseded_by: older } as const;
+      await tx.update("queries", older, patch);
+      const { name, name_key, guarantee } = row;
+      await insertQuery(tx, { query_id, name, name_key, guarantee });
+      await tx.update("queries", older, { superseded_by: query_id });
+      const held = await tx.db
+        .selectFrom("query_fragments")
+        .select("worker_id")
+        .where("query_id", "=", older)
+        .where("holds_slot", "=", 1)
+        .execute();
+      const left = held.map(({ worker_id }) => worker_id);
+      for (const place of places) {
+        const [fragment = "", worker_id = ""] = place.replace("!", "").split("@");
+        const is_pinned = place.endsWith("!") ? 1 : 0;
+        const at = left.indexOf(worker_id);
+        if (at >= 0) left.splice(at, 1);
+        const insert = at >= 0 ? insertHeir : insertFragment;
+        await insert(tx, { query_id, fragment, worker_id, is_pinned, epoch: 1 });
       }
     });
   }

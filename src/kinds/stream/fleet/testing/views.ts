@@ -98,6 +98,7 @@ export function view(
     query,
     fragments,
     cleanups: [],
+    predecessor: undefined,
     workers: new Map(workers.map((worker) => [worker.workerId, worker])),
     leaving: new Set(),
     checkpoint: { isFinal: true, fault: undefined },

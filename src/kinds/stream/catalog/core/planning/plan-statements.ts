@@ -27,7 +27,7 @@ import {
 } from "../../../language/core/index.ts";
 import type { CatalogChange, CreateQuery } from "../changes.ts";
 import { placeQuery } from "../placement/place-query.ts";
-import type { CatalogSnapshot, Planned, PlannerInput, Topology } from "../planner.ts";
+import type { CatalogSnapshot, HeldSlots, Planned, PlannerInput, Topology } from "../planner.ts";
 import { planWorker } from "./plan-worker.ts";
 import {
   bindError,
@@ -74,13 +74,15 @@ class StatementPlanner {
   #topology: Topology;
   /** How many changes there are so far. */
   #changes = 0;
-  /** The names of queries that a statement before drops, in capital letters. */
+  /** The names, or ids, of queries that a statement before drops, in capital letters. */
   readonly #dropped = new Set<string>();
+  readonly #held: readonly HeldSlots[];
 
   constructor(snapshot: CatalogSnapshot, dialect: DialectSettings) {
     this.#catalog = new PlanningCatalog(snapshot);
     this.#dialect = dialect;
     this.#topology = snapshot.topology;
+    this.#held = snapshot.held ?? [];
   }
 
   plan(statement: Statement): Planned {
@@ -234,18 +236,19 @@ class StatementPlanner {
     if (named !== undefined) defined(named, () => checkName(named.name, true));
     const plan = this.#planOf(statement);
     const { sources, physicalSources, sinks } = this.#catalog.uses;
-    const result = placeQuery(plan, this.#topology);
+    const name = named?.name.text;
+    const replaces = named !== undefined && (named.replaces || this.#isDropped(named.name.text));
+    const held = replaces ? this.#heldBy(named.name.text) : new Map<string, number>();
+    const result = placeQuery(plan, withSlotsOf(this.#topology, held));
     if (result.kind === "failed") {
       throw placementError(result, statement);
     }
-    this.#takeSlots(result.placement);
-    const name = named?.name.text;
+    this.#takeSlots(result.placement, held);
     return {
       kind: "createQuery",
       name,
       ifNotExists: named?.ifNotExists ?? false,
-      replaces:
-        named !== undefined && (named.replaces || this.#dropped.has(named.name.text.toUpperCase())),
+      replaces,
       statement: statement.text,
       guarantee: guaranteeOf(plan),
       ...{ plan: result.plan, placement: result.placement },
@@ -268,14 +271,30 @@ class StatementPlanner {
     }
   }
 
+  #isDropped(name: string): boolean {
+    const nameKey = name.toUpperCase();
+    if (this.#dropped.has(nameKey)) return true;
+    return this.#held.some((held) => held.nameKey === nameKey && this.#dropped.has(held.queryId));
+  }
+
+  /** By worker: the slots that become those of a query that takes the place of this one. */
+  #heldBy(name: string): ReadonlyMap<string, number> {
+    const held = new Map<string, number>();
+    for (const { nameKey, workerId, count } of this.#held) {
+      if (nameKey === name.toUpperCase()) held.set(workerId, (held.get(workerId) ?? 0) + count);
+    }
+    return held;
+  }
+
   /** Slots of queries before in the bundle are taken. */
-  #takeSlots(placement: CreateQuery["placement"]): void {
+  #takeSlots(placement: CreateQuery["placement"], held: ReadonlyMap<string, number>): void {
     const taken = Map.groupBy(placement, ({ workerId }) => workerId);
     this.#topology = {
       ...this.#topology,
       workers: this.#topology.workers.map((worker) => {
         const count = taken.get(worker.workerId)?.length ?? 0;
-        return count === 0 ? worker : { ...worker, slotsUsed: worker.slotsUsed + count };
+        const more = Math.max(0, count - (held.get(worker.workerId) ?? 0));
+        return more === 0 ? worker : { ...worker, slotsUsed: worker.slotsUsed + more };
       }),
     };
   }
@@ -288,6 +307,14 @@ class StatementPlanner {
       throw bindError(thrown, false, statement);
     }
   }
+}
+
+function withSlotsOf(topology: Topology, held: ReadonlyMap<string, number>): Topology {
+  const workers = topology.workers.map((worker) => {
+    const slotsUsed = worker.slotsUsed - (held.get(worker.workerId) ?? 0);
+    return { ...worker, slotsUsed };
+  });
+  return held.size === 0 ? topology : { ...topology, workers };
 }
 
 function defined<T>(statement: Statement, define: () => T): T {
