@@ -6,8 +6,8 @@
 
 import type { FragmentRow, FragmentState, QueryState } from "../../catalog/core/index.ts";
 import { hasEnded } from "../../catalog/core/index.ts";
-import type { FragmentError, FragmentReport } from "./commands.ts";
 import type { FleetLimits, QueryView, WorkerView } from "./query-view.ts";
+import { lookAt, type SeenFragment } from "./seen-fragment.ts";
 
 export type QueryChange =
   | {
@@ -89,27 +89,6 @@ export function decideQuery(view: QueryView, limits: FleetLimits): QueryDecision
 /** Of a query whose row is gone: whatever a worker still reports of it is stopped (SD15). */
 export function decideGone(workers: Iterable<WorkerView>): QueryDecision {
   return commanded([...workers].flatMap((worker) => forget(worker)));
-}
-
-/** A fragment, as the catalog and its worker see it. */
-interface SeenFragment {
-  readonly row: FragmentRow;
-  readonly worker: WorkerView | undefined;
-  /** `absent`: its worker is there, and does not have it in this epoch. */
-  readonly state: FragmentReport["state"] | "absent" | "unknown";
-  readonly error: FragmentError | undefined;
-}
-
-function lookAt(row: FragmentRow, { workers }: QueryView): SeenFragment {
-  const worker = workers.get(row.worker_id);
-  if (worker === undefined || !worker.isUp) {
-    return { row, worker, state: "unknown", error: undefined };
-  }
-  const report = worker.reports.find(
-    ({ fragment, epoch }) => fragment === row.fragment && epoch === row.epoch,
-  );
-  if (report === undefined) return { row, worker, state: "absent", error: undefined };
-  return { row, worker, state: report.state, error: report.error };
 }
 
 // Deploying and running
