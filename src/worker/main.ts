@@ -51,7 +51,12 @@ export async function runWorker(
   logger.info({ reason: failed ? reason.code : reason }, "stopping");
   // Without a supervisor or a cluster, nobody would fetch the results of a drain.
   const drainMs = reason === "SIGTERM" || reason === "SIGINT" ? options.drainTimeout * 1000 : 0;
-  const drain = stopStep("drain", drainMs + 1_000, () => node.drain(drainMs));
+  const drain = stopStep("drain", drainMs + 1_000, () =>
+    node.drain(
+      drainMs,
+      kinds.flatMap(({ drained }) => drained ?? []),
+    ),
+  );
   await runStopSteps(stopStepsOf([...ground, ...kinds, ...served.parts], drain), clock, logger);
   logger.info({}, "stopped");
   if (failed) throw reason;

@@ -38,6 +38,8 @@ export interface WorkerPart extends Part {
   readonly http2?: Http2Handler;
   /** Facts about this worker for the cluster. */
   readonly facts?: Readonly<Record<string, string>>;
+  /** Resolves when nothing of it is left that a drain waits for. */
+  drained?(): Promise<void>;
   start?(node: WorkerNode): void;
 }
 

@@ -54,6 +54,9 @@ export interface WorkerNodeOptions {
   readonly parts?: Partial<WorkerParts>;
 }
 
+/** Begins to wait until a kind of work has left the worker. */
+export type WaitForDrain = () => Promise<void>;
+
 const stopMsMax = 2_000;
 
 export class WorkerNode {
@@ -116,11 +119,15 @@ export class WorkerNode {
     this.#registration.start();
   }
 
-  /** WN2. Returns true when all accepted work has ended and was fetched. Call `stop` next. */
-  async drain(timeoutMs: number): Promise<boolean> {
+  /**
+   * WN2. Returns true when all accepted work has ended and was fetched, and whatever `others` begin
+   * to wait for then is over. Call `stop` next.
+   */
+  async drain(timeoutMs: number, others: readonly WaitForDrain[] = []): Promise<boolean> {
     this.#ownDrain = true;
     this.#admit();
-    const idle = this.manager.whenIdle().then(() => true);
+    const waits = [this.manager.whenIdle(), ...others.map((wait) => wait())];
+    const idle = Promise.all(waits).then(() => true);
     return await waitAtMost(this.#options.clock, timeoutMs, idle, false);
   }
 

@@ -1,7 +1,13 @@
 /** Deploying continuous queries on workers: the coordinator's part and the worker's. */
 export { createFleet, type FleetOptions, type StreamFleet } from "./coordinator/create-fleet.ts";
-export type { StreamCommand } from "./core/index.ts";
 export { liveRoutes } from "./http/live-routes.ts";
-export { fleetOf, sendReport, streamChannel, streamChannelOf } from "./wire/stream-channel.ts";
+export {
+  fleetOf,
+  sendReport,
+  streamChannel,
+  streamChannelOf,
+  tellStates,
+} from "./wire/stream-channel.ts";
+export { leaveCluster } from "./worker/leave-cluster.ts";
 export { createStateStorage } from "./worker/state-storage.ts";
 export { StreamWorker } from "./worker/stream-worker.ts";

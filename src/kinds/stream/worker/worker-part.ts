@@ -6,16 +6,18 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { StoreOfWorker, WorkerContext, WorkerPart } from "../../../data/parts/index.ts";
+import type { WorkerEndpoint } from "../../../ground/cluster/index.ts";
 import { bearerOf, isBearer } from "../../../ground/kernel/node/cluster-token.ts";
 import { realFiles } from "../../../ground/kernel/node/real-files.ts";
 import { stopStep } from "../../../ground/process/index.ts";
 import { Loop } from "../../../ground/reconcile/index.ts";
 import {
   createStateStorage,
-  type StreamCommand,
+  leaveCluster,
   StreamWorker,
   sendReport,
   streamChannelOf,
+  tellStates,
 } from "../fleet/index.ts";
 import {
   answerCalls,
@@ -44,7 +46,7 @@ export function createStreamWorkerPart(
   const states = join(stagingDir, "streams");
   const hub = new EdgeHub();
   let pool: StreamPool | undefined;
-  let endpoint: Parameters<typeof sendReport>[0] | undefined;
+  let endpoint: WorkerEndpoint | undefined;
   const openHost = (): StreamPool => {
     for (const each of [directory, states]) mkdirSync(each, { recursive: true });
     pool = new StreamPool(poolOptions(context, directory, hub));
@@ -63,15 +65,14 @@ export function createStreamWorkerPart(
     report: (session, report) => {
       if (endpoint !== undefined) sendReport(endpoint, session, report);
     },
+    tell: (report) => {
+      if (endpoint !== undefined) tellStates(endpoint, report);
+    },
     clock,
     logger,
   });
-  const obey = (session: string, command: StreamCommand): void => {
-    const asker = endpoint?.sessions().find(({ key }) => key === session);
-    if (asker?.role === "coordinator")
-      worker.obey(session, command); // SD2
-    else logger.warn({ query_id: command.query }, "only a coordinator commands fragments");
-  };
+  const sessions = (): ReturnType<WorkerEndpoint["sessions"]> => endpoint?.sessions() ?? [];
+  const hasCoordinator = (): boolean => sessions().some(({ role }) => role === "coordinator");
   const telling = new Loop({
     clock,
     logger,
@@ -92,7 +93,7 @@ export function createStreamWorkerPart(
     isBearer(authorization, clusterToken);
   return {
     name: "streams",
-    channels: [streamChannelOf({ obey })],
+    channels: [streamChannelOf({ worker, sessions, logger })],
     http2: (stream, headers) => {
       if (!serveExchange(stream, headers, { hub, isAllowed })) stream.close();
     },
@@ -100,7 +101,7 @@ export function createStreamWorkerPart(
       endpoint = node.endpoint;
       telling.start();
     },
-    // The coordinator moves what may move when it hears of the drain; nobody waits for the rest.
+    drained: () => leaveCluster({ worker, hasCoordinator, clock, logger }),
     quiesce: [stopStep("stop telling of streams", 1_000, () => telling.stop())],
     close: [stopStep("close stream threads", 3_000, () => pool?.close())],
   };

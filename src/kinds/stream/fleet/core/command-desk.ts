@@ -28,8 +28,8 @@ const backoff: Backoff = { minMs: 200, maxMs: 30_000 };
 export class CommandDesk {
   readonly #underWay = new Map<string, UnderWay>();
   readonly #refused = new Map<string, Refused>();
-  /** The epochs that were told to stop softly. */
-  readonly #draining = new Map<string, number>();
+  /** The epochs that were told to stop softly, and when. */
+  readonly #draining = new Map<string, { readonly epoch: number; readonly atMs: number }>();
   #number = 0;
 
   /** The number of the command. */
@@ -37,7 +37,7 @@ export class CommandDesk {
     this.#number += 1;
     const key = keyOf(command.workerId, query);
     this.#underWay.set(key, { ...command, number: this.#number, endMs: nowMs + answerMsMax });
-    if (isDrain(command)) this.#draining.set(key, command.epoch);
+    if (isDrain(command)) this.#draining.set(key, { epoch: command.epoch, atMs: nowMs });
     return this.#number;
   }
 
@@ -73,7 +73,16 @@ export class CommandDesk {
   }
 
   isDraining(workerId: string, query: string, epoch: number): boolean {
-    return this.#draining.get(keyOf(workerId, query)) === epoch;
+    return this.#draining.get(keyOf(workerId, query))?.epoch === epoch;
+  }
+
+  /** How long ago a worker was first told to stop this epoch softly; 0: none was. */
+  endingMs(query: string, epoch: number, nowMs: number): number {
+    const suffix = ` ${query}`;
+    const times = Array.from(this.#draining, ([key, told]) =>
+      key.endsWith(suffix) && told.epoch === epoch ? nowMs - told.atMs : 0,
+    );
+    return Math.max(0, ...times);
   }
 
   refusal(workerId: string, query: string, epoch: number, nowMs: number): Refusal | undefined {

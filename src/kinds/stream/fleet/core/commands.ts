@@ -10,6 +10,7 @@
  *   triggerCheckpoint      ───────────▶   begins it at the sources
  *   checkpointComplete     ───────────▶
  *                          ◀───────────   answer, to each of the first four
+ *                          ◀───────────   states, when they change by themselves
  *                          ◀───────────   checkpointed, by each fragment, ended ones too
  *                          ◀───────────   statistics, every second
  *
@@ -27,6 +28,7 @@
  * States of fragments are facts of the worker (`factKeyOf`), so the whole inventory is in each
  * welcome and changes come with heartbeats. An answer has the states that the command led to, with
  * the version of the facts that has them, too: whoever knows an older version takes the answer's.
+ * What changes by itself is told at once, in the same form, on channels of version 2.
  */
 import type { FragmentSpec, ManifestFragment, SlowestEntry } from "../../run/core/index.ts";
 
@@ -89,6 +91,12 @@ export type StreamReport =
       readonly command: number;
       /** Why the command was not done. */
       readonly error: FragmentError | undefined;
+      readonly fragments: readonly FragmentReport[];
+      readonly factsVersion: number;
+    })
+  /** All fragments of the query on this worker, when some have changed by themselves (SD30). */
+  | (CommandTarget & {
+      readonly kind: "states";
       readonly fragments: readonly FragmentReport[];
       readonly factsVersion: number;
     })

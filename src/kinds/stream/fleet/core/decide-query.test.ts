@@ -198,14 +198,118 @@ const cases: readonly [name: string, given: QueryView, want: readonly string[]][
     ["DEPLOYING"],
   ],
   [
-    "[SD23] a worker that drains loses what is not pinned to it",
+    "[SD31] a query leaves a worker that drains by reading no more",
+    view(
+      running,
+      both("RUNNING"),
+      [up("w1", report("f0", "RUNNING")), up("w2", report("f1", "RUNNING"))],
+      { leaving: new Set(["w2"]) },
+    ),
+    ["suspend w1 1"],
+  ],
+  [
+    "[SD31] it tells each worker once",
+    view(
+      running,
+      both("RUNNING"),
+      [
+        { ...up("w1", report("f0", "RUNNING")), isDraining: true },
+        up("w2", report("f1", "RUNNING")),
+      ],
+      { leaving: new Set(["w2"]), endingMs: 1 },
+    ),
+    [],
+  ],
+  [
+    "[SD31] it leaves when its last checkpoint is recorded, and not before",
+    view(
+      running,
+      both("RUNNING"),
+      [up("w1", report("f0", "STOPPED")), up("w2", report("f1", "TERMINATED"))],
+      { leaving: new Set(["w2"]), checkpoint: { isFinal: false, fault: undefined } },
+    ),
+    [],
+  ],
+  [
+    "[SD23] then what is not pinned goes elsewhere",
     view(
       running,
       [fragmentRow("f0@w1", "RUNNING", { is_pinned: 1 }), fragmentRow("f1@w2", "RUNNING")],
-      [up("w1", report("f0", "RUNNING")), up("w2", report("f1", "RUNNING"))],
+      [up("w1", report("f0", "STOPPED")), up("w2", report("f1", "TERMINATED"))],
       { leaving: new Set(["w1", "w2"]) },
     ),
     ["redeploy -w2"],
+  ],
+  [
+    "[SD23] what finds no other place waits in its own",
+    view(
+      running,
+      both("RUNNING"),
+      [up("w1", report("f0", "STOPPED")), up("w2", report("f1", "TERMINATED"))],
+      { leaving: new Set(["w2"]), mayMove: false },
+    ),
+    ["redeploy"],
+  ],
+  [
+    "[SD31] a query that does not end in time leaves without",
+    view(
+      running,
+      both("RUNNING"),
+      [
+        { ...up("w1", report("f0", "RUNNING")), isDraining: true },
+        up("w2", report("f1", "RUNNING")),
+      ],
+      { leaving: new Set(["w2"]), endingMs: 60_000 },
+    ),
+    ["redeploy -w2"],
+  ],
+  [
+    "[SD31] what has ended for a drain that is over goes on from there",
+    view(running, both("RUNNING"), [
+      up("w1", report("f0", "STOPPED")),
+      up("w2", report("f1", "TERMINATED")),
+    ]),
+    ["redeploy"],
+  ],
+  [
+    "[SD23] what reads nothing yet leaves at once",
+    view(
+      queryRow(),
+      both("REGISTERED"),
+      [up("w1", report("f0", "REGISTERED")), up("w2", report("f1", "REGISTERED"))],
+      { leaving: new Set(["w2"]) },
+    ),
+    ["redeploy -w2"],
+  ],
+  [
+    "[SD31] what reads in part is started first",
+    view(
+      queryRow(),
+      [fragmentRow("f0@w1", "RUNNING"), fragmentRow("f1@w2", "REGISTERED")],
+      [up("w1", report("f0", "RUNNING")), up("w2", report("f1", "REGISTERED"))],
+      { leaving: new Set(["w2"]) },
+    ),
+    ["start w2 1"],
+  ],
+  [
+    "[SD23] a worker that drains is given nothing, and forgets what it had",
+    view(
+      queryRow({ epoch: 2 }),
+      [
+        fragmentRow("f0@w1", "PENDING", { epoch: 2, is_pinned: 1 }),
+        fragmentRow("f1@w2", "PENDING", { epoch: 2 }),
+      ],
+      [up("w1", report("f0", "STOPPED")), up("w2", report("f1", "TERMINATED"))],
+      { leaving: new Set(["w1"]) },
+    ),
+    ["register w2 2", "unregister w1 1"],
+  ],
+  [
+    "[SD21] a query that has ended by itself leaves nothing",
+    view(running, [fragmentRow("f0@w1", "RUNNING")], [up("w1", report("f0", "TERMINATED"))], {
+      leaving: new Set(["w1"]),
+    }),
+    ["f0 TERMINATED", "TERMINATED"],
   ],
   [
     "[SD16] what is pinned waits for its worker",

@@ -6,6 +6,7 @@
 
 import type { FragmentRow, FragmentState, QueryState } from "../../catalog/core/index.ts";
 import { hasEnded } from "../../catalog/core/index.ts";
+import { decideLeaving, endSources, isLeaving, moveAway } from "./leave-workers.ts";
 import type { FleetLimits, QueryView, WorkerView } from "./query-view.ts";
 import { lookAt, type SeenFragment } from "./seen-fragment.ts";
 
@@ -106,6 +107,7 @@ function decideLive(
   if (lost !== undefined) return changed(...news, lost);
   const hidden = seen.find(({ state, row }) => state === "unknown" && !hasEnded(row.state));
   if (hidden !== undefined) return decideHidden(view, hidden, news, limits);
+  if (isLeaving(view, seen)) return decideLeaving(view, seen, limits);
   const [next, reason] = liveState(seen);
   // Its sinks have everything only when the last checkpoint is recorded (SD26).
   const isOpen = next === "TERMINATED" && view.checkpoint?.isFinal !== true;
@@ -190,7 +192,7 @@ function lossOf(
     ({ row, state, worker }) =>
       worker?.isBusy === false &&
       row.state !== "PENDING" &&
-      (state === "STOPPED" ||
+      ((state === "STOPPED" && !isLeaving(view, seen)) ||
         (state === "absent" && !(hasEnded(row.state) && view.checkpoint?.isFinal === true))),
   );
   if (vanished !== undefined) {
@@ -198,22 +200,25 @@ function lossOf(
     const reason = `the worker ${row.worker_id} has lost the fragment ${row.fragment}`;
     return { kind: "redeploy", reason, lostWorkers: [], isFailure: false };
   }
+  if (!view.mayMove) return undefined;
   const movable = seen.filter(({ row }) => row.is_pinned === 0 && !hasEnded(row.state));
   const left = movable.filter(({ row }) => view.leaving.has(row.worker_id));
-  if (left.length > 0) return move(left, "drains");
+  if (left.length > 0 && view.query.state === "DEPLOYING" && !isStarting(seen)) {
+    return moveAway(left, "drains");
+  }
   if (!view.isJudged) return undefined;
   const lost = movable.filter(
     ({ row, state, worker }) =>
       state === "unknown" && missedMs(view, row, worker) >= replaceAfterMs,
   );
-  return lost.length > 0 ? move(lost, "cannot be reached") : undefined;
+  return lost.length > 0 ? moveAway(lost, "cannot be reached") : undefined;
 }
 
-function move(fragments: readonly SeenFragment[], why: string): QueryChange {
-  const lostWorkers = [...new Set(fragments.map(({ row }) => row.worker_id))];
-  const names = fragments.map(({ row }) => row.fragment);
-  const reason = `${lostWorkers.join(", ")} ${why}: moving ${names.join(", ")}`;
-  return { kind: "redeploy", reason, lostWorkers, isFailure: false };
+/** Some read already, and the others will in a moment: then the query leaves as a running one. */
+function isStarting(seen: readonly SeenFragment[]): boolean {
+  const isHere = ({ state }: SeenFragment): boolean =>
+    state === "REGISTERED" || state === "RUNNING" || state === "TERMINATED";
+  return seen.every(isHere) && seen.some(({ state }) => state === "RUNNING");
 }
 
 /**
@@ -275,7 +280,7 @@ function deploy(view: QueryView, seen: readonly SeenFragment[]): QueryDecision {
       : isRegistered && here.some(({ state }) => state === "REGISTERED")
         ? "start"
         : undefined;
-    if (kind === undefined) continue;
+    if (kind === undefined || (kind === "register" && view.leaving.has(workerId))) continue;
     const pauseMs = worker.refusal?.retryInMs ?? 0;
     if (pauseMs > 0) waitMs = least(waitMs, pauseMs);
     else commands.push({ workerId, kind, epoch: view.query.epoch });
@@ -327,14 +332,8 @@ function decideStopping(
     return changed(toState(state, `every fragment is confirmed stopped${waiting(view)}`));
   }
   if (!isSoft) return commanded(stopAll(view));
-  const commands = live.flatMap(({ row, state, worker }): QueryCommand[] => {
-    const isAsked = view.sourceFragments.has(row.fragment) && state === "RUNNING";
-    if (!isAsked || worker === undefined || worker.isBusy || worker.isDraining) return [];
-    const kind = view.query.desired_state === "PAUSED" ? "suspend" : "stopSoft";
-    return [{ workerId: row.worker_id, kind, epoch: view.query.epoch }];
-  });
-  const unique = new Map(commands.map((command) => [command.workerId, command]));
-  return { changes: [], commands: [...unique.values()], waitMs: leftOf(view, limits) };
+  const kind = view.query.desired_state === "PAUSED" ? "suspend" : "stopSoft";
+  return { changes: [], commands: endSources(view, live, kind), waitMs: leftOf(view, limits) };
 }
 
 /** Until a soft stop becomes a hard one. */
@@ -407,8 +406,13 @@ function strays(view: QueryView): readonly QueryCommand[] {
     view.fragments.flatMap(({ worker_id, state }) => (hasEnded(state) && !isLive ? [] : worker_id)),
   );
   return [...view.workers.values()].flatMap((worker) =>
-    wanted.has(worker.workerId) ? [] : forget(worker),
+    wanted.has(worker.workerId) && !isLeft(view, worker) ? [] : forget(worker),
   );
+}
+
+/** A worker that drains is given nothing new, so nothing supersedes what it still has. */
+function isLeft({ query, leaving }: QueryView, { workerId, reports }: WorkerView): boolean {
+  return leaving.has(workerId) && reports.every(({ epoch }) => epoch < query.epoch);
 }
 
 /** With `epoch` also where the worker reports nothing, since a command may be under way. */

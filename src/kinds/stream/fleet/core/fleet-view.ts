@@ -21,7 +21,7 @@ interface Worker {
   readonly queries: Map<string, Known>;
 }
 
-type Answer = Extract<StreamReport, { readonly kind: "answer" }>;
+type Answer = Extract<StreamReport, { readonly kind: "answer" | "states" }>;
 
 export class FleetView {
   readonly #workers = new Map<string, Worker>();
@@ -67,7 +67,7 @@ export class FleetView {
     return [...touched];
   }
 
-  /** All that the worker has of the query, as the command left it. */
+  /** All that the worker has of the query now. */
   answer(workerId: string, { query, fragments, factsVersion }: Answer): void {
     const worker = this.#workers.get(workerId);
     if (worker?.isUp !== true) return;

@@ -30,6 +30,10 @@ function lineOf(effect: KeeperEffect): string {
         " ",
       );
     }
+    case "tell": {
+      const states = effect.fragments.map(({ fragment, state }) => `${fragment}=${state}`);
+      return `tell ${states.join(" ")}`;
+    }
     case "setFact":
       return `${effect.key}=${parseFactText(effect.value)?.state}`;
     case "unsetFact":
@@ -214,27 +218,27 @@ test("[SD4] a soft stop is answered when it has begun, and a hard one may follow
   const world = new World().running();
   assert.deepEqual(world.stop("suspend"), ["drain 1 suspend", answered(3, "RUNNING")]);
   assert.deepEqual(world.stop("soft"), [answered(4, "RUNNING")]);
-  assert.deepEqual(world.ended("a"), ["fragment/q/a=STOPPED"]);
+  assert.deepEqual(world.ended("a"), ["fragment/q/a=STOPPED", "tell a=STOPPED b=RUNNING"]);
   assert.deepEqual(world.stop("hard"), ["stop 1"]);
   assert.deepEqual(world.happened("stopped"), ["fragment/q/b=STOPPED", answered(5, "STOPPED")]);
 });
 
-test("[SD3] fragments that end by themselves are TERMINATED", () => {
+test("[SD3, SD30] fragments that end by themselves are TERMINATED, and it is told at once", () => {
   const world = new World().running();
-  assert.deepEqual(world.ended("a"), ["fragment/q/a=TERMINATED"]);
+  assert.deepEqual(world.ended("a"), ["fragment/q/a=TERMINATED", "tell a=TERMINATED b=RUNNING"]);
   assert.deepEqual(world.keeper.live, [{ query: "q", epoch: 1 }]);
   world.ended("b");
   assert.deepEqual(world.keeper.live, []);
   assert.deepEqual(world.start(), [answered(3, "TERMINATED")]);
 });
 
-test("[SD3] the first failure ends all fragments of a query, and the cause is told, not its effects", () => {
+test("[SD3, SD30] the first failure ends all fragments of a query, and the cause is told, not its effects", () => {
   const world = new World().running();
   assert.deepEqual(world.failed("failed", failure("RunningRoutineFailure", 4001)), ["wait 1"]);
   assert.deepEqual(world.failed("failed", failure("RunningRoutineFailure", 4001)), []);
   assert.deepEqual(world.failed("failed", failure("ArithmeticalError", 3013)), ["stop 1"]);
   assert.deepEqual(world.happened("waited"), []);
-  assert.deepEqual(world.happened("stopped"), both("FAILED"));
+  assert.deepEqual(world.happened("stopped"), [...both("FAILED"), "tell a=FAILED b=FAILED"]);
   assert.deepEqual(
     world.keeper.reports("q").map(({ error }) => error?.code),
     ["ArithmeticalError", "ArithmeticalError"],
@@ -279,9 +283,16 @@ test("[SD7] a fragment that has ended gives its last state, and what it prepared
   world.trigger(1);
   world.acknowledged(1, "a", "p1");
   world.stored(1, "a", "a1");
-  assert.deepEqual(world.ended("a", "p2"), ["fragment/q/a=TERMINATED"]);
+  assert.deepEqual(world.ended("a", "p2"), [
+    "fragment/q/a=TERMINATED",
+    "tell a=TERMINATED b=RUNNING",
+  ]);
   // It ended during the checkpoint, which it has answered; b has ended without that.
-  assert.deepEqual(world.ended("b", "p3"), ["store 1 b on nothing", "fragment/q/b=TERMINATED"]);
+  assert.deepEqual(world.ended("b", "p3"), [
+    "store 1 b on nothing",
+    "fragment/q/b=TERMINATED",
+    "tell a=TERMINATED b=TERMINATED",
+  ]);
   assert.deepEqual(world.stored(1, "b", "b1"), ["s checkpointed 1 b p3"]);
   // checkpointComplete was lost with the session.
   assert.deepEqual(world.trigger(2, 1), [

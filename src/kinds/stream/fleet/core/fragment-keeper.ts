@@ -74,6 +74,11 @@ export class FragmentKeeper {
     return [...this.#kept.values()].filter((kept) => !isOver(kept)).map(({ run }) => run);
   }
 
+  /** Whether nothing is left here, not even what has ended. */
+  get isEmpty(): boolean {
+    return this.#kept.size === 0;
+  }
+
   /** The runs whose fragments have been started, and not been stopped. */
   get running(): readonly QueryRun[] {
     return [...this.#kept.values()]
@@ -243,6 +248,7 @@ export class FragmentKeeper {
           if (fragment !== event.state.fragment) return state;
           return kept.isDraining ? "STOPPED" : "TERMINATED";
         });
+        this.#tellAll(kept);
         break;
       case "failed":
         if (kept.phase === "open") this.#failed(kept, event.error);
@@ -311,6 +317,7 @@ export class FragmentKeeper {
         },
         cause,
       );
+      if (kept.waiting.length === 0) this.#tellAll(kept);
     }
     for (const each of kept.waiting.splice(0)) this.#answer(each);
     if (kept.isForgotten) this.#follow(kept);
@@ -362,6 +369,10 @@ export class FragmentKeeper {
       kept.fragments.set(name, next);
       this.#tell(kept, next);
     }
+  }
+
+  #tellAll({ run, fragments }: Kept): void {
+    this.#effects.push({ kind: "tell", run, fragments: [...fragments.values()] });
   }
 
   #tell({ run }: Kept, report: FragmentReport): void {

@@ -10,8 +10,12 @@ export interface QueryView {
   readonly predecessor: string | undefined;
   /** Every worker that has a fragment, owes a cleanup, or reports a fragment of the query. */
   readonly workers: ReadonlyMap<string, WorkerView>;
-  /** Workers that drain: what is not pinned to them goes elsewhere. */
+  /** Workers that drain: nothing is registered there, and what runs there goes (SD23). */
   readonly leaving: ReadonlySet<string>;
+  /** `false`: no other worker takes fragments, as was found a moment ago. */
+  readonly mayMove: boolean;
+  /** How long ago this leader first told a worker to end this epoch softly; 0: it told none. */
+  readonly endingMs: number;
   /** Of a query that runs, or ends softly, in this epoch. */
   readonly checkpoint: CheckpointView | undefined;
   /** The fragments that read sources. */

@@ -162,6 +162,18 @@ test("[SD21] a query whose sources end is TERMINATED, and its workers forget it"
   assert.deepEqual(await fleet.slotsUsed(), { w1: 0 });
 });
 
+test("[SD30] what changes by itself is known at once", async () => {
+  const fleet = await world("w1", "w2");
+  for (const name of ["q1", "q2", "q3"]) await fleet.create(name, ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(900);
+  await fleet.want("q1", "PAUSED");
+  for (const worker of fleet.workers.values()) worker.end("q2", "TERMINATED");
+  fleet.workers.get("w2")?.end("q3", "FAILED", failure());
+  await fleet.clock.advance(300);
+  const states = (await fleet.queries()).map(({ state, epoch }) => `${state} ${epoch}`);
+  assert.deepEqual(states, ["PAUSED 1", "TERMINATED 1", "RUNNING 2"]);
+});
+
 test("[SD11] a query is paused, gives its slots back, and is resumed", async () => {
   const fleet = await world("w1", "w2");
   await fleet.create("q1", ["f0@w1", "f1@w2"]);
@@ -176,21 +188,65 @@ test("[SD11] a query is paused, gives its slots back, and is resumed", async () 
   assert.deepEqual([row?.state, row?.epoch], ["RUNNING", 2]);
 });
 
-test("[SD23] a drain moves what may move, and the end of it leaves everything as it is", async () => {
+test("[SD23] a drain moves what may move, and what is pinned waits for its end", async () => {
   const fleet = await world("w1", "w2", "w3");
   await fleet.create("q1", ["f0@w1!", "f1@w2"]);
   await fleet.clock.advance(1_000);
   await fleet.drain("w2", 1);
-  await fleet.drain("w1", 1);
-  await fleet.clock.advance(2_000);
-  const row = await fleet.query("q1");
-  assert.deepEqual([row?.state, row?.epoch], ["RUNNING", 2]);
+  await fleet.clock.advance(3_000);
+  const moved = await fleet.query("q1");
+  assert.deepEqual([moved?.state, moved?.epoch], ["RUNNING", 2]);
   assert.deepEqual(fleet.workers.get("w2")?.reported(), []);
-  assert.deepEqual(fleet.workers.get("w3")?.running(), ["q1/f1 2"]);
+  assert.deepEqual(fleet.workers.get("w1")?.running(), ["q1/f0 2", "q1/f1 2"]);
+  await fleet.drain("w1", 1);
+  await fleet.clock.advance(3_600_000);
+  const waiting = await fleet.query("q1");
+  assert.deepEqual([waiting?.state, waiting?.epoch], ["DEPLOYING", 3]);
+  assert.match(waiting?.state_reason ?? "", /moving f1; f0 waits for w1, which drains/);
+  assert.deepEqual(fleet.workers.get("w1")?.reported(), []);
   for (const name of ["w1", "w2"]) await fleet.drain(name, 0);
   await fleet.clock.advance(60_000);
-  assert.equal((await fleet.query("q1"))?.epoch, 2);
+  const row = await fleet.query("q1");
+  assert.deepEqual([row?.state, row?.epoch], ["RUNNING", 3]);
 });
+
+test("[SD23] where no other worker takes anything, the query waits and its workers forget it", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  for (const name of ["w1", "w2"]) await fleet.drain(name, 1);
+  await fleet.clock.advance(10_000);
+  assert.equal((await fleet.query("q1"))?.state, "DEPLOYING");
+  for (const worker of fleet.workers.values()) assert.deepEqual(worker.reported(), []);
+  for (const name of ["w1", "w2"]) await fleet.drain(name, 0);
+  await fleet.clock.advance(10_000);
+  const row = await fleet.query("q1");
+  assert.deepEqual([row?.state, row?.epoch], ["RUNNING", 2]);
+});
+
+for (const isNew of [false, true]) {
+  const who = isNew ? "another coordinator goes on" : "the coordinator goes on";
+  test(`[SD31] a query leaves from its very end, and ${who}`, async () => {
+    const fleet = await world("w1", "w2", "w3");
+    await fleet.create("q1", ["f0@w1", "f1@w2"]);
+    await fleet.clock.advance(1_000);
+    await fleet.drain("w2", 1);
+    await fleet.clock.advance(40);
+    if (isNew) {
+      await fleet.lead();
+      for (const name of ["w1", "w2", "w3"]) fleet.reconnect(name);
+    }
+    await fleet.clock.advance(20_000);
+    const row = await fleet.query("q1");
+    assert.deepEqual([row?.state, row?.epoch], ["RUNNING", 2]);
+    const ends = [...fleet.workers.values()].flatMap(({ saved }) =>
+      saved.filter((each) => each.includes(" 1 ")),
+    );
+    assert.deepEqual(ends.toSorted(), ["q1/f0 1 STOPPED", "q1/f1 1 TERMINATED"]);
+    assert.deepEqual(fleet.workers.get("w1")?.restoredAt, ["1", "1"]);
+    assert.deepEqual(fleet.workers.get("w2")?.reported(), []);
+  });
+}
 
 test("[SD24, SD27] checkpoints are recorded while it runs, and a new epoch goes on from the newest", async () => {
   const fleet = await world("w1", "w2");
@@ -379,7 +435,10 @@ test("[SD10, SD14, SD15, SD16, SD17, SD29] whatever happens, in the end the work
       await fleet.clock.advance(pauseMs);
       await checkSlots(fleet);
     }
-    for (const name of names) fleet.reconnect(name);
+    for (const name of names) {
+      fleet.reconnect(name);
+      await fleet.drain(name, 0); // What is pinned would wait for it.
+    }
     await fleet.clock.advance(300_000);
     await checkSettled(fleet);
     for (const { query_id, epoch } of await fleet.queries()) {

@@ -20,7 +20,7 @@ import {
   type CheckpointDriversOptions,
 } from "../checkpoint/checkpoint-drivers.ts";
 import { CommandDesk } from "../core/command-desk.ts";
-import type { StreamCommand, StreamReport } from "../core/commands.ts";
+import type { FragmentReport, StreamCommand, StreamReport } from "../core/commands.ts";
 import {
   decideGone,
   decideQuery,
@@ -195,11 +195,12 @@ export class QueryReconcilers {
       this.#checkpoints.checkpointed(report);
       return;
     }
-    const { query, command, error } = report;
-    const nowMs = this.#options.clock.nowMs();
-    this.#desk.answered(workerId, query, command, error, nowMs);
+    if (report.kind === "answer") {
+      const { query, command, error } = report;
+      this.#desk.answered(workerId, query, command, error, this.#options.clock.nowMs());
+    }
     this.#view.answer(workerId, report);
-    this.#queue.add(query);
+    this.#queue.add(report.query);
   }
 
   async #reconcile(
@@ -216,33 +217,37 @@ export class QueryReconcilers {
         return undefined;
       }
       const view = await this.#viewOf(rows);
-      const decision = decideQuery(view, this.#limits);
-      if (decision.changes.length === 0) {
-        await this.#commandAll(rows, decision.commands, signal);
-        return this.#again(view, decision, clock.nowMs());
+      let decision = decideQuery(view, this.#limits);
+      let againMs: number | undefined;
+      if (decision.changes.length > 0) {
+        if (await this.#write(rows, decision.changes)) continue;
+        // It stays in its place, and what can be done there is done.
+        decision = decideQuery({ ...view, mayMove: false }, this.#limits);
+        if (decision.changes.length > 0) {
+          if (await this.#write(rows, decision.changes)) continue;
+          return { requeueAfterMs: deployingLookMs };
+        }
+        againMs = deployingLookMs;
       }
-      const failed = await this.#write(rows, decision.changes);
-      if (failed !== undefined) return { requeueAfterMs: failed };
+      await this.#commandAll(rows, decision.commands, signal);
+      return this.#again(view, { ...decision, waitMs: decision.waitMs ?? againMs }, clock.nowMs());
     }
     return { requeueAfterMs: 0 };
   }
 
-  /**
-   * Where there is no place for a query that is to be deployed again, it waits in its old place
-   * and is looked at later; returns how long.
-   */
-  async #write(rows: QueryRows, changes: readonly QueryChange[]): Promise<number | undefined> {
+  /** `false`: there is no place for a query that is to be deployed again. */
+  async #write(rows: QueryRows, changes: readonly QueryChange[]): Promise<boolean> {
     const { placer, logger } = this.#options;
     const isGoing = changes.some(({ kind }) => kind === "remove");
     const objects = isGoing ? await this.#checkpoints.objectsOf(rows.query.query_id) : [];
     try {
       const isDone = await this.#writer.write((tx) => applyChanges(tx, rows, changes, placer));
       if (isDone) await this.#checkpoints.deleteObjects(objects);
-      return undefined;
+      return true;
     } catch (thrown) {
       if (!(thrown instanceof OperatingError) || !hasNoPlace(thrown)) throw thrown;
       logger.warn({ query_id: rows.query.query_id }, `it cannot be placed: ${thrown.message}`);
-      return deployingLookMs;
+      return false;
     }
   }
 
@@ -260,8 +265,11 @@ export class QueryReconcilers {
     const { query, fragments, cleanups, predecessor, leaving } = rows;
     const workers = this.#workersOf(query.query_id, rows);
     const isReachable = fragments.every(
-      ({ worker_id, state }) => hasEnded(state) || this.#view.isUp(worker_id),
+      ({ worker_id, state }) =>
+        hasEnded(state) || (this.#view.isUp(worker_id) && !leaving.includes(worker_id)),
     );
+    const isEnding =
+      query.state === "STOPPING" || (query.state === "RUNNING" && this.#isEnding(rows));
     const isDeploying = query.state === "DEPLOYING";
     return {
       query,
@@ -269,16 +277,22 @@ export class QueryReconcilers {
       cleanups,
       predecessor,
       leaving: new Set(leaving),
+      mayMove: true,
+      endingMs: this.#desk.endingMs(query.query_id, query.epoch, clock.nowMs()),
       checkpoint: await this.#checkpointOf(rows),
       workers: new Map(workers.map((worker) => [worker.workerId, worker])),
-      sourceFragments:
-        query.state === "STOPPING" ? await plans.sourceFragments(query.query_id) : new Set(),
+      sourceFragments: isEnding ? await plans.sourceFragments(query.query_id) : new Set(),
       reachableMs: isDeploying
         ? await this.#reachable.count(query.query_id, query.epoch, isReachable)
         : 0,
       nowMs: rows.nowMs,
       isJudged: this.#leader !== undefined && clock.nowMs() - this.#leader.sinceMs >= detectionMs,
     };
+  }
+
+  /** Whether sources of the running query have to read no more, or have been told so (SD31). */
+  #isEnding({ fragments, leaving }: QueryRows): boolean {
+    return leaving.length > 0 || fragments.some((row) => this.#hasReport(row, "STOPPED"));
   }
 
   /** A query that is being recovered in its epoch keeps its driver, and begins no checkpoint. */
@@ -296,14 +310,19 @@ export class QueryReconcilers {
   }
 
   /** Whether its worker says that the fragment has ended, and still has its last state. */
-  #isOver({ query_id, worker_id, fragment, epoch }: FragmentRow): boolean {
+  #isOver(row: FragmentRow): boolean {
+    return this.#hasReport(row, "STOPPED", "TERMINATED");
+  }
+
+  #hasReport(
+    { query_id, worker_id, fragment, epoch }: FragmentRow,
+    ...states: readonly FragmentReport["state"][]
+  ): boolean {
     return this.#view
       .reports(worker_id, query_id)
       .some(
         (report) =>
-          report.fragment === fragment &&
-          report.epoch === epoch &&
-          (report.state === "STOPPED" || report.state === "TERMINATED"),
+          report.fragment === fragment && report.epoch === epoch && states.includes(report.state),
       );
   }
 

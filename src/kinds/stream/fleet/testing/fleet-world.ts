@@ -31,6 +31,8 @@ const modelPlan = {
   settings: { checkpointIntervalMs: 10_000, parallelism: 1 },
 } as unknown as Plan;
 
+const endMs = 50;
+
 interface Leader {
   readonly fleet: ModelFleet;
   readonly lease: LeaseKeeper;
@@ -48,6 +50,9 @@ export class FleetWorld {
     const database = createSharedSqlite(() => this.clock.wallMs());
     this.store = openSimStore({ database, watched: watchedStreamTables });
     this.workers = new Map(workers.map((id) => [id, new ModelWorker(id, this.clock)]));
+    for (const worker of this.workers.values()) {
+      worker.onStopped = (query, epoch) => this.#follow(worker, query, epoch);
+    }
   }
 
   async open(): Promise<void> {
@@ -243,6 +248,15 @@ export class FleetWorld {
     await this.store.catalogTransaction((tx) =>
       tx.update("workers", workerId, { drain_requested }),
     );
+  }
+
+  /** The end of sources reaches the fragments on other workers a moment later. */
+  #follow(stopped: ModelWorker, query: string, epoch: number): void {
+    this.clock.after(endMs, () => {
+      for (const worker of this.workers.values()) {
+        if (worker !== stopped) worker.endOf(query, epoch);
+      }
+    });
   }
 
   async #takers({ db }: Tx, lost: readonly string[]): Promise<readonly string[]> {

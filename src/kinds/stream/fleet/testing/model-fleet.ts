@@ -32,6 +32,10 @@ export class ModelWorker {
   readonly obeyed: string[] = [];
   /** The positions that registered fragments went on from. */
   readonly restoredAt: string[] = [];
+  /** What checkpoints were told: `query/fragment epoch state`. */
+  readonly saved: string[] = [];
+  /** Called when fragments with sources have stopped reading. */
+  onStopped: (query: string, epoch: number) => void = () => undefined;
 
   constructor(id: string, clock: VirtualClock) {
     this.id = id;
@@ -88,6 +92,22 @@ export class ModelWorker {
       if (report.state === "RUNNING") kept?.fragments.set(name, { ...report, state, error });
     }
     this.#version += 1;
+    const fragments = [...(kept?.fragments.values() ?? [])];
+    if (kept === undefined || fragments.length === 0) return;
+    const { epoch } = kept;
+    const states = {
+      kind: "states",
+      query,
+      epoch,
+      fragments,
+      factsVersion: this.#version,
+    } as const;
+    this.#session?.report(this.id, states);
+  }
+
+  /** What its senders have ended ends, too. */
+  endOf(query: string, epoch: number): void {
+    if (this.#kept.get(query)?.epoch === epoch) this.end(query, "TERMINATED");
   }
 
   take(command: StreamCommand): void {
@@ -130,6 +150,7 @@ export class ModelWorker {
     if (kept?.epoch !== epoch || session === undefined || session !== this.#session) return;
     for (const { fragment, state } of kept.fragments.values()) {
       if (state === "REGISTERED" || state === "FAILED") continue;
+      this.saved.push(`${query}/${fragment} ${epoch} ${state}`);
       session.report(this.id, {
         kind: "checkpointed",
         query,
@@ -169,6 +190,7 @@ export class ModelWorker {
         return undefined;
       case "stop":
         this.#each(kept, "RUNNING", "STOPPED");
+        this.onStopped(query, epoch);
         return undefined;
       case "unregister":
         this.#kept.delete(query);

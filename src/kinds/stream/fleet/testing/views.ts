@@ -101,6 +101,8 @@ export function view(
     predecessor: undefined,
     workers: new Map(workers.map((worker) => [worker.workerId, worker])),
     leaving: new Set(),
+    mayMove: true,
+    endingMs: 0,
     checkpoint: { isFinal: true, fault: undefined },
     sourceFragments: new Set(["f0"]),
     reachableMs: 0,

@@ -158,6 +158,10 @@ const reports: { readonly [K in StreamReport["kind"]]: fc.Arbitrary<unknown> } =
     },
     plain,
   ),
+  states: fc.record(
+    { kind: kind("states"), ...target, fragments: fc.array(report), factsVersion: natural },
+    plain,
+  ),
   checkpointed: fc.record(
     {
       kind: kind("checkpointed"),

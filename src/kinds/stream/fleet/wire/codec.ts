@@ -145,6 +145,16 @@ function reportCase(
       };
       return { case: "answer", value };
     }
+    case "states": {
+      const { query, fragments } = report;
+      const value = {
+        query,
+        epoch: BigInt(report.epoch),
+        factsVersion: BigInt(report.factsVersion),
+        fragments: fragments.map(reportInit),
+      };
+      return { case: "states", value };
+    }
     case "checkpointed": {
       const { query, state, prepared } = report;
       const value = {
@@ -235,6 +245,15 @@ export function decodeReport(payload: Uint8Array): StreamReport {
         ...targetOf(value),
         command: safeInteger("command", value.command),
         error: value.error && errorOf(value.error),
+        fragments: value.fragments.map(reportOf),
+        factsVersion: safeInteger("facts_version", value.factsVersion),
+      };
+    }
+    case "states": {
+      const { value } = report;
+      return {
+        kind: "states",
+        ...targetOf(value),
         fragments: value.fragments.map(reportOf),
         factsVersion: safeInteger("facts_version", value.factsVersion),
       };

@@ -63,6 +63,7 @@ class TestWorker {
         ...{ objects, files: realFiles, stagingDir: join(home, "staging") },
       }),
       facts: this,
+      tell: (report) => this.reports.push(decodeReport(encodeReport(report))),
       report: (_, report) => this.reports.push(decodeReport(encodeReport(report))),
       clock: realClock,
       logger: silentLogger,

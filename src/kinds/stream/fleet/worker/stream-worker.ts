@@ -29,9 +29,13 @@ export interface StreamWorkerOptions {
   readonly facts: WorkerFacts;
   /** To the session that asked; what its end has overtaken is lost. */
   readonly report: (session: string, report: StreamReport) => void;
+  /** To every coordinator that knows reports of this kind. */
+  readonly tell: (report: StatesReport) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+export type StatesReport = Extract<StreamReport, { readonly kind: "states" }>;
 
 /** `WorkerEndpoint` is one. */
 export interface WorkerFacts {
@@ -59,6 +63,15 @@ export class StreamWorker {
     while (this.#keeper.live.length > 0) await this.#changed.promise;
   }
 
+  get isEmpty(): boolean {
+    return this.#keeper.isEmpty;
+  }
+
+  /** Resolves when nothing is left here: what has ended is recorded and forgotten, too. */
+  async whenEmpty(): Promise<void> {
+    while (!this.#keeper.isEmpty) await this.#changed.promise;
+  }
+
   /** Of the fragments that run. */
   async statistics(): Promise<readonly RunStatistics[]> {
     const host = this.#host;
@@ -78,7 +91,7 @@ export class StreamWorker {
   }
 
   #perform(effect: KeeperEffect): void {
-    const { facts, report, clock } = this.#options;
+    const { facts, report, tell, clock } = this.#options;
     switch (effect.kind) {
       case "deploy":
         void this.#deploy(effect.run, effect.specs, effect.restore);
@@ -107,6 +120,11 @@ export class StreamWorker {
       case "unsetFact":
         facts.unsetFact(effect.key);
         break;
+      case "tell": {
+        const { run, fragments } = effect;
+        tell({ kind: "states", ...run, fragments, factsVersion: facts.factsVersion });
+        break;
+      }
       case "answer": {
         const { factsVersion } = facts;
         report(effect.session, { kind: "answer", ...effect.answer, factsVersion });

@@ -15,7 +15,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file stream.proto.
  */
 export const file_stream: GenFile = /*@__PURE__*/
-  fileDesc("CgxzdHJlYW0ucHJvdG8SEWNhcHN0YW4uc3RyZWFtLnYxIvwCCg1TdHJlYW1Db21tYW5kEg0KBXF1ZXJ5GAEgASgJEg0KBWVwb2NoGAIgASgEEi8KCHJlZ2lzdGVyGAMgASgLMhsuY2Fwc3Rhbi5zdHJlYW0udjEuUmVnaXN0ZXJIABIpCgVzdGFydBgEIAEoCzIYLmNhcHN0YW4uc3RyZWFtLnYxLlN0YXJ0SAASJwoEc3RvcBgFIAEoCzIXLmNhcHN0YW4uc3RyZWFtLnYxLlN0b3BIABIzCgp1bnJlZ2lzdGVyGAYgASgLMh0uY2Fwc3Rhbi5zdHJlYW0udjEuVW5yZWdpc3RlckgAEkIKEnRyaWdnZXJfY2hlY2twb2ludBgHIAEoCzIkLmNhcHN0YW4uc3RyZWFtLnYxLlRyaWdnZXJDaGVja3BvaW50SAASRAoTY2hlY2twb2ludF9jb21wbGV0ZRgIIAEoCzIlLmNhcHN0YW4uc3RyZWFtLnYxLkNoZWNrcG9pbnRDb21wbGV0ZUgAQgkKB2NvbW1hbmQidQoIUmVnaXN0ZXISDwoHY29tbWFuZBgBIAEoBBIsCglmcmFnbWVudHMYAiABKAsyGS5jYXBzdGFuLnN0cmVhbS52MS5QYWNrZWQSKgoHcmVzdG9yZRgDIAEoCzIZLmNhcHN0YW4uc3RyZWFtLnYxLlBhY2tlZCIYCgVTdGFydBIPCgdjb21tYW5kGAEgASgEIkIKBFN0b3ASDwoHY29tbWFuZBgBIAEoBBIpCgRtb2RlGAIgASgOMhsuY2Fwc3Rhbi5zdHJlYW0udjEuU3RvcE1vZGUiHQoKVW5yZWdpc3RlchIPCgdjb21tYW5kGAEgASgEIjoKEVRyaWdnZXJDaGVja3BvaW50EhIKCmNoZWNrcG9pbnQYASABKAQSEQoJY29tcGxldGVkGAIgASgEIigKEkNoZWNrcG9pbnRDb21wbGV0ZRISCgpjaGVja3BvaW50GAEgASgEIigKBlBhY2tlZBIMCgRqc29uGAEgASgMEhAKCGRlZmxhdGVkGAIgASgIIrMBCgxTdHJlYW1SZXBvcnQSKwoGYW5zd2VyGAEgASgLMhkuY2Fwc3Rhbi5zdHJlYW0udjEuQW5zd2VySAASNwoMY2hlY2twb2ludGVkGAIgASgLMh8uY2Fwc3Rhbi5zdHJlYW0udjEuQ2hlY2twb2ludGVkSAASMwoKc3RhdGlzdGljcxgDIAEoCzIdLmNhcHN0YW4uc3RyZWFtLnYxLlN0YXRpc3RpY3NIAEIICgZyZXBvcnQitQEKBkFuc3dlchINCgVxdWVyeRgBIAEoCRINCgVlcG9jaBgCIAEoBBIPCgdjb21tYW5kGAMgASgEEi8KBWVycm9yGAQgASgLMiAuY2Fwc3Rhbi5zdHJlYW0udjEuRnJhZ21lbnRFcnJvchI0CglmcmFnbWVudHMYBSADKAsyIS5jYXBzdGFuLnN0cmVhbS52MS5GcmFnbWVudFJlcG9ydBIVCg1mYWN0c192ZXJzaW9uGAYgASgEIpMBCg5GcmFnbWVudFJlcG9ydBIQCghmcmFnbWVudBgBIAEoCRINCgVlcG9jaBgCIAEoBBIvCgVzdGF0ZRgDIAEoDjIgLmNhcHN0YW4uc3RyZWFtLnYxLkZyYWdtZW50U3RhdGUSLwoFZXJyb3IYBCABKAsyIC5jYXBzdGFuLnN0cmVhbS52MS5GcmFnbWVudEVycm9yImEKDUZyYWdtZW50RXJyb3ISDAoEY29kZRgBIAEoCRITCgZudW1iZXIYAiABKA1IAIgBARIPCgdtZXNzYWdlGAMgASgJEhEKCXJldHJ5YWJsZRgEIAEoCEIJCgdfbnVtYmVyItwBCgxDaGVja3BvaW50ZWQSDQoFcXVlcnkYASABKAkSDQoFZXBvY2gYAiABKAQSEgoKY2hlY2twb2ludBgDIAEoBBIoCgVzdGF0ZRgEIAEoCzIZLmNhcHN0YW4uc3RyZWFtLnYxLlBhY2tlZBI/CghwcmVwYXJlZBgFIAMoCzItLmNhcHN0YW4uc3RyZWFtLnYxLkNoZWNrcG9pbnRlZC5QcmVwYXJlZEVudHJ5Gi8KDVByZXBhcmVkRW50cnkSCwoDa2V5GAEgASgNEg0KBXZhbHVlGAIgASgJOgI4ASKPAQoKU3RhdGlzdGljcxIxCgdxdWVyaWVzGAEgAygLMiAuY2Fwc3Rhbi5zdHJlYW0udjEuUnVuU3RhdGlzdGljcxIwCgVwZWVycxgCIAMoCzIhLmNhcHN0YW4uc3RyZWFtLnYxLlBlZXJTdGF0aXN0aWNzEhIKBWF0X21zGAMgASgBSACIAQFCCAoGX2F0X21zImcKDVJ1blN0YXRpc3RpY3MSDQoFcXVlcnkYASABKAkSDQoFZXBvY2gYAiABKAQSOAoJZnJhZ21lbnRzGAMgAygLMiUuY2Fwc3Rhbi5zdHJlYW0udjEuRnJhZ21lbnRTdGF0aXN0aWNzIqcDChJGcmFnbWVudFN0YXRpc3RpY3MSEAoIZnJhZ21lbnQYASABKAkSDwoHcm93c19pbhgCIAEoBBIQCghieXRlc19pbhgDIAEoBBIQCghyb3dzX291dBgEIAEoBBIVCg1yb3dzX3JlY2VpdmVkGAUgASgEEhEKCWxhdGVfcm93cxgGIAEoBBIRCgltYWxmb3JtZWQYByABKAQSEwoLc3RhdGVfYnl0ZXMYCCABKAQSGQoMd2F0ZXJtYXJrX21zGAkgASgSSAGIAQESEQoJYnl0ZXNfb3V0GAogASgEEhQKB2J1c3lfbXMYCyABKAFIAogBARIWCgl3YWl0ZWRfbXMYDCABKAFIA4gBARIwCgVlZGdlcxgNIAMoCzIhLmNhcHN0YW4uc3RyZWFtLnYxLkVkZ2VTdGF0aXN0aWNzEhgKDnNsb3dlc3Rfc291cmNlGA4gASgJSAASGgoQc2xvd2VzdF9mcmFnbWVudBgPIAEoCUgAQgkKB3Nsb3dlc3RCDwoNX3dhdGVybWFya19tc0IKCghfYnVzeV9tc0IMCgpfd2FpdGVkX21zIqEBCg5FZGdlU3RhdGlzdGljcxIQCghleGNoYW5nZRgBIAEoDRIKCgJ0bxgCIAEoCRIMCgRyb3dzGAMgASgEEg0KBWJ5dGVzGAQgASgEEhUKDWJhY2tsb2dfYnl0ZXMYBSABKAQSEQoJd2FpdGVkX21zGAYgASgBEhkKDHdhdGVybWFya19tcxgHIAEoEkgAiAEBQg8KDV93YXRlcm1hcmtfbXMigAEKDlBlZXJTdGF0aXN0aWNzEg8KB2FkZHJlc3MYASABKAkSGgoNcm91bmRfdHJpcF9tcxgCIAEoAUgAiAEBEhgKEGJ5dGVzX3Blcl9zZWNvbmQYAyABKAESFQoNYmFja2xvZ19ieXRlcxgEIAEoBEIQCg5fcm91bmRfdHJpcF9tcypkCghTdG9wTW9kZRIZChVTVE9QX01PREVfVU5TUEVDSUZJRUQQABISCg5TVE9QX01PREVfSEFSRBABEhIKDlNUT1BfTU9ERV9TT0ZUEAISFQoRU1RPUF9NT0RFX1NVU1BFTkQQAyrAAQoNRnJhZ21lbnRTdGF0ZRIeChpGUkFHTUVOVF9TVEFURV9VTlNQRUNJRklFRBAAEh0KGUZSQUdNRU5UX1NUQVRFX1JFR0lTVEVSRUQQARIaChZGUkFHTUVOVF9TVEFURV9SVU5OSU5HEAISGgoWRlJBR01FTlRfU1RBVEVfU1RPUFBFRBADEh0KGUZSQUdNRU5UX1NUQVRFX1RFUk1JTkFURUQQBBIZChVGUkFHTUVOVF9TVEFURV9GQUlMRUQQBWIGcHJvdG8z");
+  fileDesc("CgxzdHJlYW0ucHJvdG8SEWNhcHN0YW4uc3RyZWFtLnYxIvwCCg1TdHJlYW1Db21tYW5kEg0KBXF1ZXJ5GAEgASgJEg0KBWVwb2NoGAIgASgEEi8KCHJlZ2lzdGVyGAMgASgLMhsuY2Fwc3Rhbi5zdHJlYW0udjEuUmVnaXN0ZXJIABIpCgVzdGFydBgEIAEoCzIYLmNhcHN0YW4uc3RyZWFtLnYxLlN0YXJ0SAASJwoEc3RvcBgFIAEoCzIXLmNhcHN0YW4uc3RyZWFtLnYxLlN0b3BIABIzCgp1bnJlZ2lzdGVyGAYgASgLMh0uY2Fwc3Rhbi5zdHJlYW0udjEuVW5yZWdpc3RlckgAEkIKEnRyaWdnZXJfY2hlY2twb2ludBgHIAEoCzIkLmNhcHN0YW4uc3RyZWFtLnYxLlRyaWdnZXJDaGVja3BvaW50SAASRAoTY2hlY2twb2ludF9jb21wbGV0ZRgIIAEoCzIlLmNhcHN0YW4uc3RyZWFtLnYxLkNoZWNrcG9pbnRDb21wbGV0ZUgAQgkKB2NvbW1hbmQidQoIUmVnaXN0ZXISDwoHY29tbWFuZBgBIAEoBBIsCglmcmFnbWVudHMYAiABKAsyGS5jYXBzdGFuLnN0cmVhbS52MS5QYWNrZWQSKgoHcmVzdG9yZRgDIAEoCzIZLmNhcHN0YW4uc3RyZWFtLnYxLlBhY2tlZCIYCgVTdGFydBIPCgdjb21tYW5kGAEgASgEIkIKBFN0b3ASDwoHY29tbWFuZBgBIAEoBBIpCgRtb2RlGAIgASgOMhsuY2Fwc3Rhbi5zdHJlYW0udjEuU3RvcE1vZGUiHQoKVW5yZWdpc3RlchIPCgdjb21tYW5kGAEgASgEIjoKEVRyaWdnZXJDaGVja3BvaW50EhIKCmNoZWNrcG9pbnQYASABKAQSEQoJY29tcGxldGVkGAIgASgEIigKEkNoZWNrcG9pbnRDb21wbGV0ZRISCgpjaGVja3BvaW50GAEgASgEIigKBlBhY2tlZBIMCgRqc29uGAEgASgMEhAKCGRlZmxhdGVkGAIgASgIIuABCgxTdHJlYW1SZXBvcnQSKwoGYW5zd2VyGAEgASgLMhkuY2Fwc3Rhbi5zdHJlYW0udjEuQW5zd2VySAASNwoMY2hlY2twb2ludGVkGAIgASgLMh8uY2Fwc3Rhbi5zdHJlYW0udjEuQ2hlY2twb2ludGVkSAASMwoKc3RhdGlzdGljcxgDIAEoCzIdLmNhcHN0YW4uc3RyZWFtLnYxLlN0YXRpc3RpY3NIABIrCgZzdGF0ZXMYBCABKAsyGS5jYXBzdGFuLnN0cmVhbS52MS5TdGF0ZXNIAEIICgZyZXBvcnQitQEKBkFuc3dlchINCgVxdWVyeRgBIAEoCRINCgVlcG9jaBgCIAEoBBIPCgdjb21tYW5kGAMgASgEEi8KBWVycm9yGAQgASgLMiAuY2Fwc3Rhbi5zdHJlYW0udjEuRnJhZ21lbnRFcnJvchI0CglmcmFnbWVudHMYBSADKAsyIS5jYXBzdGFuLnN0cmVhbS52MS5GcmFnbWVudFJlcG9ydBIVCg1mYWN0c192ZXJzaW9uGAYgASgEInMKBlN0YXRlcxINCgVxdWVyeRgBIAEoCRINCgVlcG9jaBgCIAEoBBI0CglmcmFnbWVudHMYAyADKAsyIS5jYXBzdGFuLnN0cmVhbS52MS5GcmFnbWVudFJlcG9ydBIVCg1mYWN0c192ZXJzaW9uGAQgASgEIpMBCg5GcmFnbWVudFJlcG9ydBIQCghmcmFnbWVudBgBIAEoCRINCgVlcG9jaBgCIAEoBBIvCgVzdGF0ZRgDIAEoDjIgLmNhcHN0YW4uc3RyZWFtLnYxLkZyYWdtZW50U3RhdGUSLwoFZXJyb3IYBCABKAsyIC5jYXBzdGFuLnN0cmVhbS52MS5GcmFnbWVudEVycm9yImEKDUZyYWdtZW50RXJyb3ISDAoEY29kZRgBIAEoCRITCgZudW1iZXIYAiABKA1IAIgBARIPCgdtZXNzYWdlGAMgASgJEhEKCXJldHJ5YWJsZRgEIAEoCEIJCgdfbnVtYmVyItwBCgxDaGVja3BvaW50ZWQSDQoFcXVlcnkYASABKAkSDQoFZXBvY2gYAiABKAQSEgoKY2hlY2twb2ludBgDIAEoBBIoCgVzdGF0ZRgEIAEoCzIZLmNhcHN0YW4uc3RyZWFtLnYxLlBhY2tlZBI/CghwcmVwYXJlZBgFIAMoCzItLmNhcHN0YW4uc3RyZWFtLnYxLkNoZWNrcG9pbnRlZC5QcmVwYXJlZEVudHJ5Gi8KDVByZXBhcmVkRW50cnkSCwoDa2V5GAEgASgNEg0KBXZhbHVlGAIgASgJOgI4ASKPAQoKU3RhdGlzdGljcxIxCgdxdWVyaWVzGAEgAygLMiAuY2Fwc3Rhbi5zdHJlYW0udjEuUnVuU3RhdGlzdGljcxIwCgVwZWVycxgCIAMoCzIhLmNhcHN0YW4uc3RyZWFtLnYxLlBlZXJTdGF0aXN0aWNzEhIKBWF0X21zGAMgASgBSACIAQFCCAoGX2F0X21zImcKDVJ1blN0YXRpc3RpY3MSDQoFcXVlcnkYASABKAkSDQoFZXBvY2gYAiABKAQSOAoJZnJhZ21lbnRzGAMgAygLMiUuY2Fwc3Rhbi5zdHJlYW0udjEuRnJhZ21lbnRTdGF0aXN0aWNzIqcDChJGcmFnbWVudFN0YXRpc3RpY3MSEAoIZnJhZ21lbnQYASABKAkSDwoHcm93c19pbhgCIAEoBBIQCghieXRlc19pbhgDIAEoBBIQCghyb3dzX291dBgEIAEoBBIVCg1yb3dzX3JlY2VpdmVkGAUgASgEEhEKCWxhdGVfcm93cxgGIAEoBBIRCgltYWxmb3JtZWQYByABKAQSEwoLc3RhdGVfYnl0ZXMYCCABKAQSGQoMd2F0ZXJtYXJrX21zGAkgASgSSAGIAQESEQoJYnl0ZXNfb3V0GAogASgEEhQKB2J1c3lfbXMYCyABKAFIAogBARIWCgl3YWl0ZWRfbXMYDCABKAFIA4gBARIwCgVlZGdlcxgNIAMoCzIhLmNhcHN0YW4uc3RyZWFtLnYxLkVkZ2VTdGF0aXN0aWNzEhgKDnNsb3dlc3Rfc291cmNlGA4gASgJSAASGgoQc2xvd2VzdF9mcmFnbWVudBgPIAEoCUgAQgkKB3Nsb3dlc3RCDwoNX3dhdGVybWFya19tc0IKCghfYnVzeV9tc0IMCgpfd2FpdGVkX21zIqEBCg5FZGdlU3RhdGlzdGljcxIQCghleGNoYW5nZRgBIAEoDRIKCgJ0bxgCIAEoCRIMCgRyb3dzGAMgASgEEg0KBWJ5dGVzGAQgASgEEhUKDWJhY2tsb2dfYnl0ZXMYBSABKAQSEQoJd2FpdGVkX21zGAYgASgBEhkKDHdhdGVybWFya19tcxgHIAEoEkgAiAEBQg8KDV93YXRlcm1hcmtfbXMigAEKDlBlZXJTdGF0aXN0aWNzEg8KB2FkZHJlc3MYASABKAkSGgoNcm91bmRfdHJpcF9tcxgCIAEoAUgAiAEBEhgKEGJ5dGVzX3Blcl9zZWNvbmQYAyABKAESFQoNYmFja2xvZ19ieXRlcxgEIAEoBEIQCg5fcm91bmRfdHJpcF9tcypkCghTdG9wTW9kZRIZChVTVE9QX01PREVfVU5TUEVDSUZJRUQQABISCg5TVE9QX01PREVfSEFSRBABEhIKDlNUT1BfTU9ERV9TT0ZUEAISFQoRU1RPUF9NT0RFX1NVU1BFTkQQAyrAAQoNRnJhZ21lbnRTdGF0ZRIeChpGUkFHTUVOVF9TVEFURV9VTlNQRUNJRklFRBAAEh0KGUZSQUdNRU5UX1NUQVRFX1JFR0lTVEVSRUQQARIaChZGUkFHTUVOVF9TVEFURV9SVU5OSU5HEAISGgoWRlJBR01FTlRfU1RBVEVfU1RPUFBFRBADEh0KGUZSQUdNRU5UX1NUQVRFX1RFUk1JTkFURUQQBBIZChVGUkFHTUVOVF9TVEFURV9GQUlMRUQQBWIGcHJvdG8z");
 
 /**
  * Coordinator to worker.
@@ -261,6 +261,14 @@ export type StreamReport = Message<"capstan.stream.v1.StreamReport"> & {
      */
     value: Statistics;
     case: "statistics";
+  } | {
+    /**
+     * Since version 2 of the channel.
+     *
+     * @generated from field: capstan.stream.v1.States states = 4;
+     */
+    value: States;
+    case: "states";
   } | { case: undefined; value?: undefined };
 };
 
@@ -314,6 +322,40 @@ export const AnswerSchema: GenMessage<Answer> = /*@__PURE__*/
   messageDesc(file_stream, 9);
 
 /**
+ * All fragments of the query on this worker, when some of them have changed by themselves.
+ *
+ * @generated from message capstan.stream.v1.States
+ */
+export type States = Message<"capstan.stream.v1.States"> & {
+  /**
+   * @generated from field: string query = 1;
+   */
+  query: string;
+
+  /**
+   * @generated from field: uint64 epoch = 2;
+   */
+  epoch: bigint;
+
+  /**
+   * @generated from field: repeated capstan.stream.v1.FragmentReport fragments = 3;
+   */
+  fragments: FragmentReport[];
+
+  /**
+   * @generated from field: uint64 facts_version = 4;
+   */
+  factsVersion: bigint;
+};
+
+/**
+ * Describes the message capstan.stream.v1.States.
+ * Use `create(StatesSchema)` to create a new message.
+ */
+export const StatesSchema: GenMessage<States> = /*@__PURE__*/
+  messageDesc(file_stream, 10);
+
+/**
  * @generated from message capstan.stream.v1.FragmentReport
  */
 export type FragmentReport = Message<"capstan.stream.v1.FragmentReport"> & {
@@ -343,7 +385,7 @@ export type FragmentReport = Message<"capstan.stream.v1.FragmentReport"> & {
  * Use `create(FragmentReportSchema)` to create a new message.
  */
 export const FragmentReportSchema: GenMessage<FragmentReport> = /*@__PURE__*/
-  messageDesc(file_stream, 10);
+  messageDesc(file_stream, 11);
 
 /**
  * @generated from message capstan.stream.v1.FragmentError
@@ -375,7 +417,7 @@ export type FragmentError = Message<"capstan.stream.v1.FragmentError"> & {
  * Use `create(FragmentErrorSchema)` to create a new message.
  */
 export const FragmentErrorSchema: GenMessage<FragmentError> = /*@__PURE__*/
-  messageDesc(file_stream, 11);
+  messageDesc(file_stream, 12);
 
 /**
  * @generated from message capstan.stream.v1.Checkpointed
@@ -414,7 +456,7 @@ export type Checkpointed = Message<"capstan.stream.v1.Checkpointed"> & {
  * Use `create(CheckpointedSchema)` to create a new message.
  */
 export const CheckpointedSchema: GenMessage<Checkpointed> = /*@__PURE__*/
-  messageDesc(file_stream, 12);
+  messageDesc(file_stream, 13);
 
 /**
  * @generated from message capstan.stream.v1.Statistics
@@ -443,7 +485,7 @@ export type Statistics = Message<"capstan.stream.v1.Statistics"> & {
  * Use `create(StatisticsSchema)` to create a new message.
  */
 export const StatisticsSchema: GenMessage<Statistics> = /*@__PURE__*/
-  messageDesc(file_stream, 13);
+  messageDesc(file_stream, 14);
 
 /**
  * @generated from message capstan.stream.v1.RunStatistics
@@ -470,7 +512,7 @@ export type RunStatistics = Message<"capstan.stream.v1.RunStatistics"> & {
  * Use `create(RunStatisticsSchema)` to create a new message.
  */
 export const RunStatisticsSchema: GenMessage<RunStatistics> = /*@__PURE__*/
-  messageDesc(file_stream, 14);
+  messageDesc(file_stream, 15);
 
 /**
  * @generated from message capstan.stream.v1.FragmentStatistics
@@ -566,7 +608,7 @@ export type FragmentStatistics = Message<"capstan.stream.v1.FragmentStatistics">
  * Use `create(FragmentStatisticsSchema)` to create a new message.
  */
 export const FragmentStatisticsSchema: GenMessage<FragmentStatistics> = /*@__PURE__*/
-  messageDesc(file_stream, 15);
+  messageDesc(file_stream, 16);
 
 /**
  * What a fragment has sent to another one, by an exchange.
@@ -615,7 +657,7 @@ export type EdgeStatistics = Message<"capstan.stream.v1.EdgeStatistics"> & {
  * Use `create(EdgeStatisticsSchema)` to create a new message.
  */
 export const EdgeStatisticsSchema: GenMessage<EdgeStatistics> = /*@__PURE__*/
-  messageDesc(file_stream, 16);
+  messageDesc(file_stream, 17);
 
 /**
  * The exchange with another worker.
@@ -649,7 +691,7 @@ export type PeerStatistics = Message<"capstan.stream.v1.PeerStatistics"> & {
  * Use `create(PeerStatisticsSchema)` to create a new message.
  */
 export const PeerStatisticsSchema: GenMessage<PeerStatistics> = /*@__PURE__*/
-  messageDesc(file_stream, 17);
+  messageDesc(file_stream, 18);
 
 /**
  * @generated from enum capstan.stream.v1.StopMode
