@@ -200,6 +200,8 @@ test("what KEDA asks is answered to the read token, with a number where it looks
     "capstan-query-api queue_depth",
     "capstan-query-api oldest_age_seconds",
     "capstan-coordinator pending_refresh_count",
+    "capstan-coordinator fragments",
+    "capstan-coordinator waiting_fragments",
   ]) {
     assert.ok(asked.has(expected), `no trigger asks ${expected}`);
   }

@@ -124,6 +124,15 @@ test("[SD8] a query with a Lake sink has each row once while workers and coordin
   assert.deepEqual(live.held_back_by?.source, "bids", live.held_back_by?.reason);
   const missing = await fetch(`${cluster.url}/api/v1/streams/queries/none/live`);
   assert.equal(missing.status, 404);
+  await waitFor("metrics of the query", async () => {
+    const text = await (await fetch(`${cluster.url}/metrics`)).text(); // SD65
+    const isThere = (name: string) => new RegExp(`^${name}\\{query="hot_items".* [1-9]`, "m");
+    const names = ["rows_in_total", "bytes_out_total", "state_bytes", "checkpoint_size_bytes"];
+    return names.every((name) => isThere(`capstan_stream_${name}`).test(text)) ? true : undefined;
+  });
+  const load = await fetch(`${cluster.url}/api/v1/monitor/streams`); // SD68
+  const { fragments, slots_used } = (await load.json()) as Readonly<Record<string, number>>;
+  assert.deepEqual([fragments, slots_used], [deployed.length, deployed.length]);
 
   const refused = await sql("DROP SINK hot");
   assert.equal(refused.code, 1);
@@ -142,6 +151,10 @@ test("[SD8] a query with a Lake sink has each row once while workers and coordin
   await waitFor("the name to be free", async () => {
     const shown = await sql("SHOW QUERIES");
     return shown.code === 0 && !shown.stdout.includes("hot_items") ? true : undefined;
+  });
+  await waitFor("its metrics to be gone", async () => {
+    const text = await (await fetch(`${cluster.url}/metrics`)).text();
+    return text.includes("hot_items") ? undefined : true;
   });
   await untilRows(rows - 1);
 });

@@ -722,6 +722,7 @@ test("[AP20] OpenAPI describes every route of the API", async () => {
       "/api/v1/metadata",
       "/api/v1/monitor/queue",
       "/api/v1/monitor/refresh",
+      "/api/v1/monitor/streams",
       "/api/v1/parse_query",
       "/api/v1/queries",
       "/api/v1/queries/{id}",

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { parse } from "yaml";
 import { parseExpr, selectorsOf } from "../../kinds/ask/promql/core/index.ts";
 import { createRefreshMetrics } from "../../kinds/refresh/refresh-metrics.ts";
+import { createStreamMetrics } from "../../kinds/stream/fleet/stream-metrics.ts";
 import { createSessionMetrics } from "../cluster/session-metrics.ts";
 import {
   createApiQueryMetrics,
@@ -45,6 +46,7 @@ const observeRefresh = createRefreshMetrics(metrics, () => ({
   refreshDurationP95Seconds: undefined,
 }));
 observeRefresh(0.2);
+createStreamMetrics(metrics, () => undefined);
 const text = await metrics.text();
 
 test("[OB13] what autoscalers ask for has the names of its specification, and durations are a histogram", () => {
@@ -64,10 +66,10 @@ test("[OB13] what autoscalers ask for has the names of its specification, and du
   }
 });
 
-test("[OB8] there are rules for the control stream, for query latency and for dynamic tables", () => {
+test("[OB8] there are rules for the control stream, for query latency, for dynamic tables and for streams", () => {
   assert.deepEqual(
     groups.map(({ name }) => name),
-    ["capstan-control-stream", "capstan-queries", "capstan-tables"],
+    ["capstan-control-stream", "capstan-queries", "capstan-tables", "capstan-streams"],
   );
 });
 

@@ -124,6 +124,25 @@ class MetricFactory {
     });
   }
 
+  /** The same for counts that somebody else keeps: they start again where he does. */
+  counters<L extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    read: () => readonly { readonly labels: Readonly<Record<L, string>>; readonly value: number }[],
+  ): void {
+    new Counter({
+      name: `${this.#prefix}${name}`,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        for (const { labels, value } of read()) this.inc(labels, value);
+      },
+    });
+  }
+
   /** In seconds. */
   histogram<L extends string = never>(
     name: string,

@@ -31,6 +31,7 @@ import {
   type StreamCatalogPort,
   streamRoutes,
 } from "../../../kinds/stream/catalog/http/stream-routes.ts";
+import { streamLoadRoutes } from "../../../kinds/stream/fleet/http/load-routes.ts";
 import type { ApiPorts, WorkersPort } from "../ports.ts";
 import type { ReadyBody, RegistrationBody, StatusBody, WorkerBody } from "../schemas.ts";
 import type { ApiConfig } from "../server.ts";
@@ -39,6 +40,11 @@ import { FakeIngest, FakePromql } from "./fake-metrics.ts";
 export const readToken = "read-token-0123456789";
 export const operateToken = "operate-token-0123456789";
 export const clusterToken = "cluster-token-0123456789";
+
+const streamLoad = {
+  ...{ fragments: 3, waitingFragments: 1, slots: 2_000, slotsUsed: 3 },
+  ...{ watermarkLagSeconds: 1.5, backlogBytes: 64, busyRatio: 0.5, backpressureRatio: 0 },
+};
 
 export class FakeCluster {
   readonly workers = new Map<string, WorkerBody>();
@@ -95,6 +101,7 @@ export class FakeCluster {
         },
         loadRoutes(load ?? ({} as LoadService)),
         streamRoutes({} as StreamCatalogPort),
+        streamLoadRoutes(async () => streamLoad),
         (app, http) => installPrometheus(app, { promql: this.promql, ingest }, http),
       ],
       attention: {

@@ -22,4 +22,5 @@ export { createReadLakeTables } from "./store/read-lake-tables.ts";
 export { readQueryDetail } from "./store/read-rows.ts";
 export { createReadSnapshot, type ReadSnapshot } from "./store/read-snapshot.ts";
 export { readTopology } from "./store/read-topology.ts";
+export { readWorkers } from "./store/read-workers.ts";
 export { readStoredPlan } from "./store/stored-plans.ts";

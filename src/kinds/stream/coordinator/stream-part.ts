@@ -21,7 +21,7 @@ import {
   streamRoutes,
   ThreadPlanner,
 } from "../catalog/index.ts";
-import { createFleet, liveRoutes } from "../fleet/index.ts";
+import { createFleet, liveRoutes, type StreamFleet, streamLoadRoutes } from "../fleet/index.ts";
 import type { FilledTable } from "../language/core/index.ts";
 
 export interface StreamPartOptions {
@@ -61,9 +61,9 @@ export function createStreamPart(
       return rows[0]?.now ?? 0;
     });
   const fleet = context.role === "coordinator" ? createFleet(fleetOptions(context)) : undefined;
-  const live = (name: string) =>
+  const asLeader = <T>(read: (leading: StreamFleet) => Promise<T>): Promise<T> =>
     leadership.asLeader(async () => {
-      if (fleet !== undefined) return await fleet.live(name);
+      if (fleet !== undefined) return await read(fleet);
       throw new OperatingError("not_leader", "backoff", "a query-api hears no figures of queries");
     });
   return {
@@ -72,7 +72,8 @@ export function createStreamPart(
     guard: createLakeGuard(store),
     routes: async (app, http) => {
       await streamRoutes(catalog)(app, http);
-      await liveRoutes(live)(app, http);
+      await liveRoutes((name) => asLeader((leading) => leading.live(name)))(app, http);
+      await streamLoadRoutes(() => asLeader((leading) => leading.load()))(app, http);
     },
     attention: { "continuous queries": () => readQueriesAttention(catalog, nowMs) },
     start: () => fleet?.start(),
@@ -81,6 +82,7 @@ export function createStreamPart(
   };
 }
 
-function fleetOptions({ node, store, catalog, objects, clock, prng, logger }: CoordinatorContext) {
-  return { node, store, catalog, objects, clock, prng, logger };
+function fleetOptions(context: CoordinatorContext) {
+  const { node, store, catalog, objects, clock, prng, logger, metrics } = context;
+  return { node, store, catalog, objects, clock, prng, logger, metrics };
 }

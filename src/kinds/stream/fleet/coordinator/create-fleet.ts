@@ -4,15 +4,18 @@ import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { parseWorkerId } from "../../../../ground/kernel/ids.ts";
 import type { Logger } from "../../../../ground/kernel/logger.ts";
 import type { Prng } from "../../../../ground/kernel/prng.ts";
+import type { Metrics } from "../../../../ground/observe/index.ts";
 import type { Store } from "../../../../ground/store/index.ts";
 import type { ControllerNode } from "../../../../ground/work/index.ts";
 import { LiveFigures } from "../core/live-figures.ts";
+import type { StreamLoad } from "../core/stream-gauges.ts";
 import type { ReadLiveQuery } from "../http/live-routes.ts";
 import { QueryReconcilers, type QueryReconcilersOptions } from "../reconcile/query-reconcilers.ts";
 import { fleetOf } from "../wire/stream-channel.ts";
 import { catalogPlacer } from "./catalog-placer.ts";
 import { createCatalogPlans } from "./catalog-plans.ts";
 import { readLive } from "./read-live.ts";
+import { QueriesWatch } from "./watch-queries.ts";
 
 export interface FleetOptions extends Pick<QueryReconcilersOptions, "limits"> {
   readonly node: ControllerNode;
@@ -23,6 +26,8 @@ export interface FleetOptions extends Pick<QueryReconcilersOptions, "limits"> {
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
+  /** Absent where nobody reads them. */
+  readonly metrics?: Metrics;
 }
 
 export interface StreamFleet {
@@ -32,6 +37,8 @@ export interface StreamFleet {
   idle(): boolean;
   /** What a query does at this moment. */
   readonly live: ReadLiveQuery;
+  /** Throws `not_leader`. */
+  load(): Promise<StreamLoad>;
 }
 
 export function createFleet({
@@ -40,6 +47,7 @@ export function createFleet({
   catalog,
   objects,
   prng,
+  metrics,
   ...options
 }: FleetOptions): StreamFleet {
   const addressOf = (name: string): string | undefined => {
@@ -60,17 +68,23 @@ export function createFleet({
     placer: catalogPlacer,
     onStatistics: (workerId, report) => figures.told(workerId, report, clock.nowMs()),
   });
+  const watch = new QueriesWatch({ ...options, store, lease, figures, metrics });
   let unfollow: (() => void) | undefined;
   return {
     start() {
-      unfollow = node.lease?.onChange(() => reconcilers.leaseChanged());
+      unfollow = node.lease?.onChange(() => {
+        reconcilers.leaseChanged();
+        watch.leaseChanged();
+      });
       reconcilers.start();
+      watch.start();
     },
     async stop() {
       unfollow?.();
-      await reconcilers.stop();
+      await Promise.all([reconcilers.stop(), watch.stop()]);
     },
     idle: () => reconcilers.idle(),
+    load: () => watch.load(),
     live: (name) => readLive({ store, lease, figures, clock }, name),
   };
 }

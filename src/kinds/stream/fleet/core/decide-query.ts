@@ -288,6 +288,13 @@ function deploy(view: QueryView, seen: readonly SeenFragment[]): QueryDecision {
   return { changes: [], commands: [...commands, ...strays(view)], waitMs };
 }
 
+/** How the reason of a query begins that failed since its deployment took too long (SD13). */
+const notDeployed = "not deployed within";
+
+export function isDeployTimeout(reason: string): boolean {
+  return reason.startsWith(notDeployed);
+}
+
 function timedOut(
   { query }: QueryView,
   seen: readonly SeenFragment[],
@@ -301,7 +308,7 @@ function timedOut(
   return {
     kind: "query",
     state: "TERMINATING",
-    reason: `not deployed within ${minutes} min (epoch ${query.epoch}): ${names.join(", ")}${why}`,
+    reason: `${notDeployed} ${minutes} min (epoch ${query.epoch}): ${names.join(", ")}${why}`,
     error: {
       code: told?.refusal?.error.code ?? "NetworkError",
       number: told?.refusal?.error.number,
