@@ -3,7 +3,7 @@ import type { Column } from "../batch.ts";
 import { loaded, loadRows } from "../tables/load-values.ts";
 import type { OutputColumn } from "../tables/output-column.ts";
 import type { Accumulator, AggregateInput } from "./accumulator.ts";
-import { bytesOf, LaneAccumulator } from "./lanes.ts";
+import { addCounts, bytesOf, LaneAccumulator } from "./lanes.ts";
 
 export class CountAccumulator extends LaneAccumulator {
   readonly #arg: number | undefined;
@@ -31,13 +31,7 @@ export class CountAccumulator extends LaneAccumulator {
   }
 
   merge(from: Accumulator, map: Int32Array, count: number): void {
-    const counts = this.#counts;
-    const others = (from as CountAccumulator).#counts;
-    for (let i = 0; i < count; i += 1) {
-      const group = map[i] as number;
-      if (group < 0) continue;
-      counts[group] = (counts[group] as number) + (others[i] as number);
-    }
+    addCounts(this.#counts, (from as CountAccumulator).#counts, map, count);
   }
 
   finish(from: number, to: number, out: OutputColumn): Column {

@@ -60,7 +60,8 @@ class DoubleExtremeAccumulator extends LaneAccumulator {
     const old = values[at + 1] as number;
     if (values[at] !== 0 && !(value < old)) {
       // NaN is the greatest: MIN lets go of it for anything, MAX of anything for it.
-      const [loser, winner] = this.#sign === 1 ? [old, value] : [value, old];
+      const loser = this.#sign === 1 ? old : value;
+      const winner = this.#sign === 1 ? value : old;
       if (!Number.isNaN(loser) || Number.isNaN(winner)) return;
     }
     values[at] = 1;

@@ -67,3 +67,21 @@ export abstract class LaneAccumulator implements Accumulator {
 export function bytesOf(array: Int32Array | Float64Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
+
+/**
+ * Adds counts to the groups that `map` names; a negative one is left out. Loops over lanes are
+ * functions of their own, without a destructured array in them: `merge` of sums made 70 MB of
+ * garbage a million rows otherwise.
+ */
+export function addCounts(
+  counts: Float64Array,
+  others: Float64Array,
+  map: Int32Array,
+  count: number,
+): void {
+  for (let i = 0; i < count; i += 1) {
+    const group = map[i] as number;
+    if (group < 0) continue;
+    counts[group] = (counts[group] as number) + (others[i] as number);
+  }
+}

@@ -83,7 +83,8 @@ export class PickAccumulator implements Accumulator {
       const group = groups[i] as number;
       const row = rows[i] as number;
       const old = this.#rowOf[group] as number;
-      const [high, low] = [times[2 * i] as number, times[2 * i + 1] as number];
+      const high = times[2 * i] as number;
+      const low = times[2 * i + 1] as number;
       if (old !== 0) {
         const isBetter = byTime
           ? this.#isBetterTime(group, high, low)

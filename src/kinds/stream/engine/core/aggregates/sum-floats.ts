@@ -40,11 +40,13 @@ export class FloatSumAccumulator extends LaneAccumulator {
   }
 
   merge(from: Accumulator, map: Int32Array, count: number): void {
+    const sums = this.#sums;
     const others = (from as FloatSumAccumulator).#sums;
     for (let i = 0; i < count; i += 1) {
-      const [sum, lost, rows] = [others[3 * i], others[3 * i + 1], others[3 * i + 2]];
-      if (rows === 0 || (map[i] as number) < 0) continue;
-      addTo(this.#sums, (map[i] as number) * 3, sum as number, lost as number, rows as number);
+      const group = map[i] as number;
+      const rows = others[3 * i + 2] as number;
+      if (rows === 0 || group < 0) continue;
+      addTo(sums, group * 3, others[3 * i] as number, others[3 * i + 1] as number, rows);
     }
   }
 

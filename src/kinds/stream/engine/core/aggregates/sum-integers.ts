@@ -9,7 +9,7 @@ import type { ColumnView } from "../tables/column-view.ts";
 import { loaded, loadWords } from "../tables/load-values.ts";
 import type { OutputColumn } from "../tables/output-column.ts";
 import type { Accumulator, AggregateInput } from "./accumulator.ts";
-import { bytesOf, LaneAccumulator } from "./lanes.ts";
+import { addCounts, bytesOf, LaneAccumulator } from "./lanes.ts";
 
 const wordRange = 4_294_967_296;
 
@@ -44,23 +44,8 @@ export class IntegerSumAccumulator extends LaneAccumulator {
 
   merge(from: Accumulator, map: Int32Array, count: number): void {
     const other = from as IntegerSumAccumulator;
-    const [sums, others] = [this.#sums, other.#sums];
-    const [counts, otherCounts] = [this.#counts, other.#counts];
-    for (let i = 0; i < count; i += 1) {
-      const group = map[i] as number;
-      if (group < 0) continue;
-      const [at, from3] = [group * 3, i * 3];
-      const low = ((sums[at] as number) >>> 0) + ((others[from3] as number) >>> 0);
-      const high =
-        ((sums[at + 1] as number) >>> 0) +
-        ((others[from3 + 1] as number) >>> 0) +
-        (low >= wordRange ? 1 : 0);
-      sums[at] = low;
-      sums[at + 1] = high;
-      sums[at + 2] =
-        (sums[at + 2] as number) + (others[from3 + 2] as number) + (high >= wordRange ? 1 : 0);
-      counts[group] = (counts[group] as number) + (otherCounts[i] as number);
-    }
+    addSums(this.#sums, other.#sums, map, count);
+    addCounts(this.#counts, other.#counts, map, count);
   }
 
   finish(from: number, to: number, out: OutputColumn): Column {
@@ -112,5 +97,24 @@ function add(
     const top = signShift === 0 ? 0 : word >> signShift;
     sums[at + 2] = (sums[at + 2] as number) + top + (high >= wordRange ? 1 : 0);
     counts[group] = (counts[group] as number) + 1;
+  }
+}
+
+/** Adds 96-bit sums to the groups that `map` names; a negative one is left out. */
+function addSums(sums: Int32Array, others: Int32Array, map: Int32Array, count: number): void {
+  for (let i = 0; i < count; i += 1) {
+    const group = map[i] as number;
+    if (group < 0) continue;
+    const at = group * 3;
+    const from = i * 3;
+    const low = ((sums[at] as number) >>> 0) + ((others[from] as number) >>> 0);
+    const high =
+      ((sums[at + 1] as number) >>> 0) +
+      ((others[from + 1] as number) >>> 0) +
+      (low >= wordRange ? 1 : 0);
+    sums[at] = low;
+    sums[at + 1] = high;
+    sums[at + 2] =
+      (sums[at + 2] as number) + (others[from + 2] as number) + (high >= wordRange ? 1 : 0);
   }
 }

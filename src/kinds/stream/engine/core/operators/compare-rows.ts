@@ -52,7 +52,8 @@ function compareValues({ type, data, offsets }: ColumnView): CompareRows {
     };
   }
   return (a, b) => {
-    const [x, y] = [data[a] as number, data[b] as number];
+    const x = data[a] as number;
+    const y = data[b] as number;
     if (x < y) return -1;
     if (x > y) return 1;
     return Number(Number.isNaN(x)) - Number(Number.isNaN(y));

@@ -94,7 +94,8 @@ class IntervalJoin implements Operator {
     const [late, lateMs]: [number[], number[]] = [[], []];
     let count = 0;
     for (let i = 0; i < rows.length; i += 1) {
-      const [high, low] = [times[2 * i] as number, times[2 * i + 1] as number];
+      const high = times[2 * i] as number;
+      const low = times[2 * i + 1] as number;
       // A row without a time is near to none.
       if (Number.isNaN(high)) continue;
       const behindMs = timeBetween(this.#now.high, this.#now.low, high, low);
@@ -117,7 +118,8 @@ class IntervalJoin implements Operator {
     const { lowerMs, upperMs } = this.#op;
     let kept = 0;
     for (let i = 0; i < count; i += 1) {
-      const [l, r] = [left[i] as number, right[i] as number];
+      const l = left[i] as number;
+      const r = right[i] as number;
       const betweenMs = this.#left.timeBetween(l, this.#right.timeOf(r));
       if (betweenMs < lowerMs || betweenMs > upperMs) continue;
       const hasGone = input === 0 ? this.#hasRightGone(r) : this.#hasLeftGone(l);

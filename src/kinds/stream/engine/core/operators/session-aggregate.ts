@@ -77,7 +77,8 @@ export class SessionAggregate implements Operator {
     const [late, lateMs]: [number[], number[]] = [[], []];
     let count = 0;
     for (let i = 0; i < all.length; i += 1) {
-      const [high, low] = [times[2 * i] as number, times[2 * i + 1] as number];
+      const high = times[2 * i] as number;
+      const low = times[2 * i + 1] as number;
       if (Number.isNaN(high)) continue;
       const part = this.#sessions.place(keys[i] as number, high, low, this.#now);
       if (part < 0) {
