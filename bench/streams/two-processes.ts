@@ -1,14 +1,20 @@
 /**
  * q5 over two processes with a file each, beside one process that reads both files: what the
- * exchange between processes costs. The rows of both are compared.
+ * exchange between processes costs. All three are processes of their own that run nothing else, so
+ * that their heaps are alike. The rows of both are compared.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { OperatingError } from "../../src/ground/kernel/errors.ts";
+import { realClock } from "../../src/ground/kernel/node/real-clock.ts";
+import { Peer, startProcessLink } from "../../src/ground/threads/index.ts";
 import { startTwoProcesses } from "../../tools/conformance/streams/two-processes.ts";
 import type { Report } from "../report.ts";
 import { countOf, writeNexmarkFiles } from "./nexmark-events.ts";
 import { nexmarkQueries, streamTables } from "./nexmark-queries.ts";
-import { planOf, runStream } from "./stream-run.ts";
+import type { OneProcess } from "./one-process.ts";
+import { planOf } from "./stream-run.ts";
 
 const cpuRatioGoal = 1.25;
 const rounds = 4;
@@ -29,14 +35,15 @@ ${query.stream} INTO ${sink};`;
   const file = (path: string): string =>
     `File('${path}' AS "SINK".FILE_PATH, 'CSV' AS "SINK".OUTPUT_FORMAT)`;
   const processes = await startTwoProcesses();
+  const single = startOneProcess();
   try {
-    await runStream(statements(file(one)));
+    await single.ask("run", statements(file(one)));
     await processes.run(planOf(statements(file(two))), dir);
     report.check("q5_two_processes_rows", difference(one, two));
     const plan = planOf(statements("Void()"));
     const [alone, together]: [number[], number[]] = [[], []];
     for (let round = 0; round < rounds; round += 1) {
-      alone.push((await runStream(statements("Void()"))).cpuMs);
+      alone.push(await single.ask("run", statements("Void()")));
       const before = await processes.cpuMs();
       await processes.run(plan, dir);
       together.push((await processes.cpuMs()) - before);
@@ -52,9 +59,20 @@ ${query.stream} INTO ${sink};`;
       },
     );
   } finally {
-    await processes.stop();
+    await Promise.all([processes.stop(), single.stop()]);
     for (const path of [one, two]) rmSync(path, { force: true });
   }
+}
+
+function startOneProcess(): Peer<OneProcess> {
+  const module = fileURLToPath(new URL("./one-process.ts", import.meta.url));
+  const command = [process.execPath, "--disable-warning=ExperimentalWarning", module] as const;
+  const { PATH = "", HOME = "" } = process.env;
+  return new Peer<OneProcess>(startProcessLink(command, { PATH, HOME }), {
+    clock: realClock,
+    open: {},
+    lost: (cause) => new OperatingError("query_failed", "never", cause.message, { cause }),
+  });
 }
 
 /** Two files with every other line of the file, each in the order of time. */
