@@ -58,7 +58,9 @@ async function putContent(
   { objects, files, stagingDir, prefix, name }: StoreState,
   content: readonly Uint8Array[],
 ): Promise<CheckpointObject> {
-  const local = join(stagingDir, name);
+  const path = `${prefix}/${name}`;
+  // All queries of a worker have one staging directory, and fragments of one name.
+  const local = join(stagingDir, path.replaceAll("/", "-"));
   await files.removeAll(local); // Left by a crash.
   const file = await files.open(local, "new");
   let sizeBytes = 0;
@@ -74,7 +76,6 @@ async function putContent(
     throw thrown;
   }
   await file.close();
-  const path = `${prefix}/${name}`;
   const { crc32 } = await objects.put(path, local);
   return { path, sizeBytes, crc32 };
 }
