@@ -189,6 +189,30 @@ const cases: readonly [name: string, given: QueryView, want: readonly string[]][
     ["redeploy -w2"],
   ],
   [
+    "[SD16] with REPLACE_AFTER 0 it moves as soon as its worker is out of reach",
+    view(running, both("RUNNING"), [up("w1", report("f0", "RUNNING")), away("w2", 0)], {
+      replaceAfterMs: 0,
+    }),
+    ["redeploy -w2"],
+  ],
+  [
+    "[SD16] but not at once from where it never was",
+    view(
+      running,
+      [fragmentRow("f0@w1", "PENDING", { state_changed_at_ms: 29_500 })],
+      [away("w1", 100_000)],
+      { replaceAfterMs: 0 },
+    ),
+    ["DEPLOYING"],
+  ],
+  [
+    "[SD16] REPLACE_AFTER may be longer than the default",
+    view(running, both("RUNNING"), [up("w1", report("f0", "RUNNING")), away("w2", 20_000)], {
+      replaceAfterMs: 25_000,
+    }),
+    ["DEPLOYING"],
+  ],
+  [
     "[SD16] what was placed a moment ago is not lost yet",
     view(
       running,

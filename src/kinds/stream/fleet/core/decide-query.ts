@@ -186,7 +186,7 @@ function checkpointFault(
 function lossOf(
   view: QueryView,
   seen: readonly SeenFragment[],
-  { replaceAfterMs }: FleetLimits,
+  limits: FleetLimits,
 ): QueryChange | undefined {
   const vanished = seen.find(
     ({ row, state, worker }) =>
@@ -209,7 +209,7 @@ function lossOf(
   if (!view.isJudged) return undefined;
   const lost = movable.filter(
     ({ row, state, worker }) =>
-      state === "unknown" && missedMs(view, row, worker) >= replaceAfterMs,
+      state === "unknown" && missedMs(view, row, worker) >= patienceMs(view, row, limits),
   );
   return lost.length > 0 ? moveAway(lost, "cannot be reached") : undefined;
 }
@@ -229,19 +229,34 @@ function missedMs({ nowMs }: QueryView, row: FragmentRow, worker: WorkerView | u
   return Math.min(worker?.unreachableMs ?? 0, nowMs - row.state_changed_at_ms);
 }
 
+/**
+ * How long a fragment waits for its worker. Where it never was, it waits a moment at least: with
+ * REPLACE_AFTER 0 it would else be moved to and fro between two workers that are gone.
+ */
+function patienceMs(
+  { replaceAfterMs }: QueryView,
+  { state }: FragmentRow,
+  limits: FleetLimits,
+): number {
+  const askedMs = replaceAfterMs ?? limits.replaceAfterMs;
+  return state === "PENDING" ? Math.max(askedMs, pendingMsMin) : askedMs;
+}
+
+const pendingMsMin = 1_000;
+
 /** Somebody cannot be asked. What was running is being recovered, not running. */
 function decideHidden(
   view: QueryView,
   { row, worker }: SeenFragment,
   news: readonly QueryChange[],
-  { replaceAfterMs }: FleetLimits,
+  limits: FleetLimits,
 ): QueryDecision {
   if (view.query.state === "RUNNING" && view.isJudged) {
     const reason = `${row.worker_id} cannot be reached: waiting for it`;
     return changed(...news, toState("DEPLOYING", reason));
   }
   if (news.length > 0) return changed(...news);
-  const leftMs = replaceAfterMs - missedMs(view, row, worker);
+  const leftMs = patienceMs(view, row, limits) - missedMs(view, row, worker);
   const waitMs = row.is_pinned === 1 && leftMs <= 0 ? undefined : Math.max(leftMs, lookMsMin);
   const known =
     view.query.state === "DEPLOYING"

@@ -20,6 +20,8 @@ export interface QueryView {
   readonly checkpoint: CheckpointView | undefined;
   /** The fragments that read sources. */
   readonly sourceFragments: ReadonlySet<string>;
+  /** Its setting REPLACE_AFTER; absent where nobody is away, and in plans of older versions. */
+  readonly replaceAfterMs?: number | undefined;
   /** How long the deployment has been under way while all its workers could be reached. */
   readonly reachableMs: number;
   /** By the store's clock, as the times of the rows are. */
@@ -68,6 +70,7 @@ export interface Refusal {
 
 export interface FleetLimits {
   readonly deployTimeoutMs: number;
+  /** Of queries whose plan does not say. */
   readonly replaceAfterMs: number;
   readonly softStopMs: number;
   readonly failuresMax: number;

@@ -111,6 +111,17 @@ test("[SD16, SD17] a fragment moves when its worker stays away, and is stopped w
   assert.deepEqual(await fleet.slotsUsed(), { w1: 2, w2: 0 });
 });
 
+test("[SD16] with REPLACE_AFTER 0 it moves as soon as its worker is out of reach", async () => {
+  const fleet = await world("w1", "w2", "w3");
+  fleet.settings = { replaceAfterMs: 0 };
+  await fleet.create("q1", ["f0@w1!", "f1@w2"]);
+  await fleet.clock.advance(1_000);
+  fleet.workers.get("w2")?.disconnect();
+  await fleet.clock.advance(500);
+  const row = await fleet.query("q1");
+  assert.deepEqual([row?.state, row?.epoch], ["RUNNING", 2]);
+});
+
 test("[SD18] a new coordinator touches nothing that runs", async () => {
   const fleet = await world("w1", "w2");
   await fleet.create("q1", ["f0@w1", "f1@w2"]);

@@ -150,6 +150,7 @@ export class QueryReconcilers {
   /** Call it from the lease keeper's `onChange`. */
   leaseChanged(): void {
     if (this.#options.lease() === undefined) this.#checkpoints.clear();
+    else this.#noteLeader(); // Its patience (SD18) begins now, and not with the first query.
     this.#queue.leaseChanged();
   }
 
@@ -271,6 +272,7 @@ export class QueryReconcilers {
     const isEnding =
       query.state === "STOPPING" || (query.state === "RUNNING" && this.#isEnding(rows));
     const isDeploying = query.state === "DEPLOYING";
+    const { replaceAfterMs } = isReachable ? {} : (await plans.plan(query.query_id)).settings;
     return {
       query,
       fragments,
@@ -282,6 +284,7 @@ export class QueryReconcilers {
       checkpoint: await this.#checkpointOf(rows),
       workers: new Map(workers.map((worker) => [worker.workerId, worker])),
       sourceFragments: isEnding ? await plans.sourceFragments(query.query_id) : new Set(),
+      replaceAfterMs,
       reachableMs: isDeploying
         ? await this.#reachable.count(query.query_id, query.epoch, isReachable)
         : 0,

@@ -25,11 +25,7 @@ import { QueryReconcilers } from "../reconcile/query-reconcilers.ts";
 import { ModelFleet, ModelWorker } from "./model-fleet.ts";
 import { queryRow } from "./views.ts";
 
-const modelPlan = {
-  version: 1,
-  nodes: [],
-  settings: { checkpointIntervalMs: 10_000, parallelism: 1 },
-} as unknown as Plan;
+const modelSettings = { checkpointIntervalMs: 10_000, parallelism: 1 };
 
 const endMs = 50;
 
@@ -43,6 +39,8 @@ export class FleetWorld {
   readonly clock = new VirtualClock();
   readonly store: Store;
   readonly workers: ReadonlyMap<string, ModelWorker>;
+  /** Settings of all queries, where they differ from the model's. */
+  settings: Partial<Plan["settings"]> = {};
   #leader: Leader | undefined;
   #leaders = 0;
 
@@ -93,7 +91,7 @@ export class FleetWorld {
         objects: {} as ObjectStore, // No sink of the model prepares files.
       },
       plans: {
-        plan: async () => modelPlan,
+        plan: async () => this.#plan(),
         sourceFragments: async () => new Set(["f0"]),
         specs: async ({ fragments }, workerId) =>
           fragments
@@ -257,6 +255,11 @@ export class FleetWorld {
         if (worker !== stopped) worker.endOf(query, epoch);
       }
     });
+  }
+
+  #plan(): Plan {
+    const settings = { ...modelSettings, ...this.settings };
+    return { version: 1, nodes: [], settings } as unknown as Plan;
   }
 
   async #takers({ db }: Tx, lost: readonly string[]): Promise<readonly string[]> {

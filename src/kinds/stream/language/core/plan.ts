@@ -225,6 +225,8 @@ export interface QuerySettings {
   readonly idleTimeoutMs: number;
   readonly parallelism: number;
   readonly checkpointIntervalMs: number;
+  /** How long fragments wait for their worker; absent in plans of older versions. */
+  readonly replaceAfterMs?: number;
   /** The size of read buffers, and the largest fixed-width row. */
   readonly bufferBytes: number;
   readonly memoryBytesMax: number;

@@ -212,12 +212,13 @@ test("[SY29] late rows need a sink that is there, and one window", () => {
 
 test("[SY27] settings of a query", () => {
   const { settings } = examplePlan(
-    'SELECT ts FROM bids INTO Void() SET(\'fail\' AS "QUERY".LATE, \'250 ms\' AS "QUERY".IDLE_TIMEOUT, 2 AS "QUERY".PARALLELISM)',
+    'SELECT ts FROM bids INTO Void() SET(\'fail\' AS "QUERY".LATE, \'250 ms\' AS "QUERY".IDLE_TIMEOUT, 2 AS "QUERY".PARALLELISM, 0 SEC AS "QUERY".REPLACE_AFTER)',
   );
   assert.deepEqual(
     [settings.late, settings.idleTimeoutMs, settings.parallelism, settings.checkpointIntervalMs],
     ["fail", 250, 2, 10_000],
   );
+  assert.equal(settings.replaceAfterMs, 0);
 });
 
 test("[SY5] a duration of a setting needs no quotes", () => {

@@ -56,6 +56,7 @@ function readQuerySettings(
     idleTimeoutMs: values.IDLE_TIMEOUT as number,
     parallelism: values.PARALLELISM as number,
     checkpointIntervalMs: values.CHECKPOINT_INTERVAL as number,
+    replaceAfterMs: values.REPLACE_AFTER as number,
     bufferBytes: values.BUFFER_SIZE as number,
     memoryBytesMax: values.MEMORY_LIMIT as number,
   };

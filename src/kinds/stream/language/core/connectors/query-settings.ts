@@ -36,6 +36,13 @@ export const querySettings: readonly SettingDescriptor[] = [
     description: "The time between two checkpoints.",
   },
   {
+    key: "REPLACE_AFTER",
+    type: duration,
+    default: 10_000,
+    description:
+      "On a cluster, how long a worker may be out of reach before its fragments go to another one. Those of a source or sink that names its worker wait for it.",
+  },
+  {
     key: "BUFFER_SIZE",
     type: integer(64, 1_073_741_824),
     default: 262_144,
