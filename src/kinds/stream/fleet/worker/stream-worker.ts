@@ -168,7 +168,10 @@ export class StreamWorker {
     return {
       acknowledged: (checkpoint, state) =>
         this.#step({ kind: "acknowledged", run, checkpoint, state }),
-      ended: (_, { state }) => this.#step({ kind: "ended", run, state }),
+      ended: (fragment, { progress, state }) => {
+        this.#options.logger.info(endFields(run, fragment, progress), "a fragment has ended");
+        this.#step({ kind: "ended", run, state });
+      },
       failed: (_, thrown) => this.#failed(run, thrown),
     };
   }
@@ -194,6 +197,21 @@ export class StreamWorker {
       this.#failed(run, thrown);
     }
   }
+}
+
+/** What a fragment has done in all, for the log. */
+function endFields(
+  { query, epoch }: QueryRun,
+  fragment: string,
+  { sources, rowsReceived, rowsOut, lateRows }: FragmentProgress,
+): Readonly<Record<string, string | number>> {
+  return {
+    ...{ query_id: query, epoch, fragment },
+    rows_read: sources.reduce((sum, { rows }) => sum + rows, 0),
+    rows_received: rowsReceived.all,
+    rows_from_other_workers: rowsReceived.remote,
+    ...{ rows_out: rowsOut, late_rows: lateRows },
+  };
 }
 
 function statisticsOf(progress: FragmentProgress): FragmentStatistics {
