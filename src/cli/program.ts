@@ -219,7 +219,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     )
     .option("--workers <n>", "how many workers", parseCount, 2)
     .option("--no-dashboard", "do not build the dashboard, if this is a clone");
-  metricsOwner(diskLimit(up));
+  metricsOwner(diskLimit(up)).addOption(streamDialect());
   refreshing(apiServer(up))
     .option("--verbose", "show every log line of the children, not only warnings")
     .option("--json", "print what happens as JSON lines")
@@ -245,6 +245,7 @@ function addServerCommands(program: Command, run: RunAction): void {
         "where workers are found: store, static:HOST:PORT,…, dns:NAME:PORT or srv:NAME",
         "store",
       );
+    command.addOption(streamDialect());
     if (role === "coordinator") metricsOwner(command);
     else lake(command);
     logFormat(apiServer(command)).action(async (options) => {
@@ -489,6 +490,11 @@ function refreshing(command: Command): Command {
       "a dynamic table whose refreshes fail for so long is suspended (10m)",
       parseAge,
     );
+}
+
+function streamDialect(): Option {
+  const text = "whose defaults sources, sinks and queries of streams have (capstan)";
+  return new Option("--stream-dialect <name>", text).choices(["capstan", "nebulastream"]);
 }
 
 function logLevel(): Option {

@@ -30,7 +30,8 @@ export const controllerKinds: readonly ControllerKind<ControllerOptions>[] = [
   { createPart: createRefreshPart, watched: watchedRefreshTables },
   { createPart: createLoadPart },
   {
-    createPart: (context) => createStreamPart(context, { readFilled: readFilledTables }),
+    createPart: (context, { streamDialect: dialect }) =>
+      createStreamPart(context, { readFilled: readFilledTables, dialect }),
     watched: watchedStreamTables,
     channels: [streamChannel],
   },

@@ -2,12 +2,14 @@ import type { ProcessOptions } from "../ground/process/index.ts";
 import type { OwnHeadSettings } from "../kinds/ask/index.ts";
 import type { LoadOptions } from "../kinds/load/index.ts";
 import type { RefreshOptions } from "../kinds/refresh/index.ts";
+import type { StreamOptions } from "../kinds/stream/index.ts";
 /** What the command line gives to a coordinator or a query-api. Times are in milliseconds. */
 export interface ControllerOptions
   extends ProcessOptions,
     OwnHeadSettings,
     LoadOptions,
-    RefreshOptions {
+    RefreshOptions,
+    StreamOptions {
   readonly role: "coordinator" | "query_api";
   readonly name: string;
   readonly port: number;

@@ -48,6 +48,7 @@ export interface UpOptions {
   readonly loadMemoryLimit?: number;
   readonly allowPasswordEnv?: readonly string[];
   readonly suspendAfter?: number;
+  readonly streamDialect?: string;
   readonly drainTimeout: number;
   readonly logLevel: string;
 }
@@ -98,6 +99,7 @@ export function coordinatorArgs(options: UpOptions, port: number): string[] {
     ...ageFlag("--scrub-every", options.scrubEvery),
     ...ageFlag("--keep-runs", options.keepRuns),
     ...flag("--scrape-config", options.scrapeConfig),
+    ...flag("--stream-dialect", options.streamDialect),
     ...flag("--tls-cert", options.tlsCert),
     ...flag("--tls-key", options.tlsKey),
     ...(options.allowHost ?? []).flatMap((host) => ["--allow-host", host]),

@@ -22,20 +22,27 @@ import {
   ThreadPlanner,
 } from "../catalog/index.ts";
 import { createFleet, liveRoutes, type StreamFleet, streamLoadRoutes } from "../fleet/index.ts";
-import type { FilledTable } from "../language/core/index.ts";
+import type { DialectName, FilledTable } from "../language/core/index.ts";
+
+/** What the command line says of streams. */
+export interface StreamOptions {
+  /** The defaults of sources, sinks and queries. */
+  readonly streamDialect?: DialectName;
+}
 
 export interface StreamPartOptions {
+  readonly dialect: DialectName | undefined;
   /** The tables of the lake that other kinds of work fill, so that no stream writes to them. */
   readonly readFilled: (tx: Tx) => Promise<ReadonlyMap<TableId, FilledTable>>;
 }
 
 export function createStreamPart(
   context: CoordinatorContext,
-  { readFilled }: StreamPartOptions,
+  { readFilled, dialect = "capstan" }: StreamPartOptions,
 ): ControllerPart {
   const { store, node, leadership, clock, logger, clusterToken: token, tls } = context;
   const prng = context.prng.fork("streams");
-  const planner = new ThreadPlanner({ clock });
+  const planner = new ThreadPlanner({ clock, dialect });
   const requests = new StreamCatalog({
     planner,
     readSnapshot: createReadSnapshot(createReadLakeTables(readFilled)),

@@ -2,6 +2,7 @@
 import { messageOf, OperatingError } from "../../../../ground/kernel/errors.ts";
 import { withoutPaths } from "../../../../ground/kernel/without-paths.ts";
 import type { ErrorRules } from "../../../../ground/threads/index.ts";
+import type { DialectName } from "../../language/core/index.ts";
 import type { CatalogSnapshot, Planned, PlannerInput } from "../core/planner.ts";
 
 /** An error in the planning of a statement ends that request and no other. */
@@ -13,6 +14,11 @@ export const plannerErrors: ErrorRules = {
       `the statement could not be planned: ${withoutPaths(messageOf(thrown))}`,
     ),
 };
+
+export interface PlanningOptions {
+  /** Where statements say nothing else. */
+  readonly dialect: DialectName;
+}
 
 /** Rows of one version of the catalog. */
 export type Definitions = Pick<

@@ -40,6 +40,23 @@ test("[SC20] plans are made on a thread, and its errors keep place and number", 
   }
 });
 
+test("[SC26] what a statement does not say, the dialect of the coordinator does", async () => {
+  const late = async (dialect: "capstan" | "nebulastream"): Promise<unknown> => {
+    const planner = new ThreadPlanner({ clock: realClock, dialect });
+    try {
+      const statements = ["SELECT a FROM s INTO k", "CREATE SINK p TYPE Print"];
+      const [query, sink] = await planner.plan(statements, snapshotOf(source), never);
+      assert.ok(query?.kind === "change" && query.change.kind === "createQuery");
+      assert.ok(sink?.kind === "change" && sink.change.kind === "createSink");
+      return [query.change.plan.plan.settings.late, sink.change.formatter.FLOATS];
+    } finally {
+      await planner.close();
+    }
+  };
+  assert.deepEqual(await late("capstan"), ["drop", "shortest"]);
+  assert.deepEqual(await late("nebulastream"), ["fail", "fixed"]);
+});
+
 test("[SC20] the thread takes over a newer version, and keeps it for later plans", async () => {
   const planner = new ThreadPlanner({ clock: realClock });
   const plan = (on: CatalogSnapshot): Promise<unknown> =>

@@ -13,9 +13,9 @@ import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { siblingModule } from "../../../../ground/kernel/node/sibling-module.ts";
 import { type Peer, startThread } from "../../../../ground/threads/index.ts";
 import type { CatalogSnapshot, Planned, PlannerInput, StreamPlanner } from "../core/planner.ts";
-import type { PlanningThread } from "./planner-talk.ts";
+import type { PlanningOptions, PlanningThread } from "./planner-talk.ts";
 
-export interface ThreadPlannerOptions {
+export interface ThreadPlannerOptions extends Partial<PlanningOptions> {
   readonly clock: Clock;
   /** How many plans may wait, besides the one that is made. */
   readonly waitingMax?: number;
@@ -34,14 +34,20 @@ interface Started {
 export class ThreadPlanner implements StreamPlanner {
   readonly #clock: Clock;
   readonly #waitingMax: number;
+  readonly #options: PlanningOptions;
   #thread: Started | undefined;
   /** Resolves when the plans so far are made. */
   #turn: Promise<unknown> = Promise.resolve();
   #count = 0;
   #isClosed = false;
 
-  constructor({ clock, waitingMax = waitingMaxDefault }: ThreadPlannerOptions) {
+  constructor({
+    clock,
+    waitingMax = waitingMaxDefault,
+    dialect = "capstan",
+  }: ThreadPlannerOptions) {
     this.#clock = clock;
+    this.#options = { dialect };
     this.#waitingMax = waitingMax;
   }
 
@@ -108,6 +114,7 @@ export class ThreadPlanner implements StreamPlanner {
     if (this.#thread !== undefined) return this.#thread;
     const link = startThread<PlanningThread>({
       module: siblingModule(import.meta.url, "./planning-thread"),
+      options: this.#options,
       clock: this.#clock,
       keepsAlive: "asked",
       lost: ({ message }) =>

@@ -1,6 +1,6 @@
 /**
- * Where the dialect's own behaviour and a person's defaults differ. The suite of the dialect runs
- * with `suiteDialect`, everything else with `defaultDialect`.
+ * Where the dialect's own behaviour and a person's defaults differ. Whoever brings statements from
+ * NebulaStream, as its suite is, has `suiteDialect`; everybody else has `defaultDialect`.
  */
 import type { Settings } from "./plan.ts";
 
@@ -18,6 +18,11 @@ export const suiteDialect: DialectSettings = {
   outputFormat: { NAMES: "upper", FLOATS: "fixed", QUOTE_STRINGS: "true" },
   query: { LATE: "fail", BUFFER_SIZE: 4096 },
 };
+
+/** What `--stream-dialect` chooses from. */
+export const dialects = { capstan: defaultDialect, nebulastream: suiteDialect } as const;
+
+export type DialectName = keyof typeof dialects;
 
 /** `operator_buffer_size` of the suite. */
 export function withBufferSize(dialect: DialectSettings, bytes: number): DialectSettings {

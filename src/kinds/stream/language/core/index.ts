@@ -54,8 +54,10 @@ export {
   type Position,
 } from "./dialect-error.ts";
 export {
+  type DialectName,
   type DialectSettings,
   defaultDialect,
+  dialects,
   suiteDialect,
   withBufferSize,
 } from "./dialect-settings.ts";
