@@ -160,7 +160,8 @@ export class StreamCatalog {
       await this.#dialAll(changes, dialled);
       const undo = await this.#drainAll(changes, signal);
       const lease = this.#requireLease();
-      const asked = { changes, version: snapshot.version, dialled, repeat };
+      const { version, topology } = snapshot;
+      const asked = { changes, version, links: topology.links, dialled, repeat };
       const outcome = await applyChanges(store, lease, asked).catch(async (thrown: unknown) => {
         await undo();
         throw thrown;

@@ -9,6 +9,7 @@ import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { CatalogTx, LeaseGrant, Store, Tx } from "../../../../ground/store/index.ts";
 import type { ChangeAnswer } from "../core/bodies.ts";
 import type { CatalogChange } from "../core/changes.ts";
+import type { Topology } from "../core/planner.ts";
 import { type Applying, type DialledWorker, PlanOutdated } from "./applying.ts";
 import {
   createLogicalSource,
@@ -18,12 +19,14 @@ import {
 } from "./create-rows.ts";
 import { createWorker } from "./create-worker.ts";
 import { dropObject, setDesired } from "./drop-rows.ts";
+import { planHolds } from "./plan-holds.ts";
 import { settleSuperseded } from "./supersede.ts";
 
 export interface RequestToApply {
   readonly changes: readonly CatalogChange[];
-  /** `stream_catalog.version` when the changes were planned. */
+  /** `stream_catalog.version` when the changes were planned, and the workers' links. */
   readonly version: number;
+  readonly links: Topology["links"];
   /** What the workers said that the request creates, by `host:port`. */
   readonly dialled: ReadonlyMap<string, DialledWorker>;
   readonly repeat: RepeatKey | undefined;
@@ -82,7 +85,7 @@ async function applyAll(tx: CatalogTx, request: RequestToApply): Promise<ApplyOu
     .selectFrom("stream_catalog")
     .select("version")
     .executeTakeFirstOrThrow();
-  if (version !== request.version && changes.some(isPlanned)) {
+  if (version !== request.version && !(await planHolds(tx, changes, request.links))) {
     return { kind: "replan", cause: changedMeanwhile() };
   }
   const answers: ChangeAnswer[] = [];
@@ -131,11 +134,6 @@ async function apply(
 
 function withId(answer: Extract<ChangeAnswer, { readonly kind: "created" }>) {
   return { answer, id: answer.id };
-}
-
-/** Whether it was made from the definitions in the snapshot, and not from names alone. */
-function isPlanned({ kind }: CatalogChange): boolean {
-  return kind !== "drop" && kind !== "setDesired";
 }
 
 /** Whether later plans may come out otherwise; queries refer to definitions and are none. */

@@ -51,9 +51,14 @@ export async function nextId({ db }: CatalogTx): Promise<string> {
 
 const newPrefix = "new:";
 
+/** Whether it is the id of a row that another change of the request makes. */
+export function isNewId(written: string): boolean {
+  return written.startsWith(newPrefix);
+}
+
 /** The id of a row that a change refers to; `new:N` is what the N-th change of the request made. */
 export function idOf({ ids }: Applying, written: string): string {
-  if (!written.startsWith(newPrefix)) return written;
+  if (!isNewId(written)) return written;
   const id = ids[Number(written.slice(newPrefix.length))];
   assert(id !== undefined && id !== "", "a change refers to rows of earlier changes");
   return id;
