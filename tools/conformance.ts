@@ -9,7 +9,8 @@
  * failures, `--verbose` lists what passed, too.
  *
  * streams runs every case in one fragment of this process, and split over two processes with an
- * exchange between them; with `--threads` also in several fragments on two threads.
+ * exchange between them; with `--threads` also in several fragments on two threads. With
+ * `--cluster` every case runs by statements on a coordinator and two workers instead.
  *
  * The exit code is 0 when everything passed or the suite is absent, 1 when something failed.
  */
@@ -27,7 +28,7 @@ import { runStreamsSuite } from "./conformance/streams/streams-suite.ts";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const usage =
   "usage: npm run conformance -- promql|streams [DIR] [--direct] [--mode sealed|head|straddle] " +
-  "[--file NAME] [--line N] [--limit N] [--verbose] [--threads]";
+  "[--file NAME] [--line N] [--limit N] [--verbose] [--threads] [--cluster]";
 
 const { positionals, values: options } = parseArgs({
   allowPositionals: true,
@@ -39,6 +40,7 @@ const { positionals, values: options } = parseArgs({
     limit: { type: "string", default: "1000" },
     verbose: { type: "boolean", default: false },
     threads: { type: "boolean", default: false },
+    cluster: { type: "boolean", default: false },
   },
 });
 const [name = "", folder] = positionals;
@@ -91,6 +93,7 @@ async function runStreams(scripts: readonly Script[], suiteDir: string): Promise
     failuresMax: Number(options.limit),
     verbose: options.verbose,
     threads: options.threads,
+    cluster: options.cluster,
     print: (text) => process.stdout.write(`${text}\n`),
   });
   return end(passed === total ? 0 : 1, `streams: ${passed}/${total} passed`);

@@ -11,6 +11,7 @@ import {
   StreamPool,
 } from "../../../src/kinds/stream/run/index.ts";
 import type { Script } from "../promql-suite.ts";
+import { runClusterSuite } from "./cluster/cluster-suite.ts";
 import { parseStreamScript } from "./parse-script.ts";
 import { type RunPlan, runScript } from "./run-script.ts";
 import { startTwoProcesses } from "./two-processes.ts";
@@ -22,6 +23,8 @@ export interface StreamsSuiteOptions {
   readonly verbose: boolean;
   /** Whether every case also runs in several fragments on two threads. */
   readonly threads: boolean;
+  /** Whether cases run through a coordinator and two workers, and in no other way. */
+  readonly cluster: boolean;
   readonly print: (text: string) => void;
 }
 
@@ -30,12 +33,16 @@ export interface SuiteTotals {
   readonly total: number;
 }
 
-/** Every case in one fragment, and every case split over two processes. */
+/**
+ * Every case in one fragment, and every case split over two processes; or every case through a
+ * cluster.
+ */
 export async function runStreamsSuite(
   scripts: readonly Script[],
   options: StreamsSuiteOptions,
 ): Promise<SuiteTotals> {
   const { print } = options;
+  if (options.cluster) return await runClusterSuite(scripts, options);
   const one = await runWith("one fragment", scripts, options, runHere);
   print(`one fragment: ${one.passed}/${one.total} passed`);
   const threads = options.threads ? await runThreads(scripts, options) : { passed: 0, total: 0 };
