@@ -12,6 +12,7 @@ const streamTypes: Readonly<Record<string, string>> = {
   "/api/v1/sql": "application/x-ndjson",
   "/api/v1/watch": "text/event-stream",
   "/api/v1/live": "text/event-stream",
+  "/api/v1/streams/preview": "text/event-stream",
   "/metrics": "text/plain",
 };
 

@@ -1,5 +1,5 @@
 /** What every command needs: a client of the API, options, output, exit codes. */
-export type { ApiClient } from "./client/api-client.ts";
+export { type ApiClient, brokenAnswer } from "./client/api-client.ts";
 export { linesOf } from "./client/lines.ts";
 export { sseEvents } from "./client/sse-events.ts";
 export {

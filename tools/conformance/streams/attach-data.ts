@@ -53,9 +53,9 @@ export class AttachedData {
 
   withPlaces(sinks: readonly AstSink[]): readonly AstSink[] {
     return sinks.map((sink) =>
-      sink.kind === "named"
-        ? sink
-        : { ...sink, settings: this.#sinkSettings(sink.type, sink.settings) },
+      sink.kind === "anonymous"
+        ? { ...sink, settings: this.#sinkSettings(sink.type, sink.settings) }
+        : sink,
     );
   }
 

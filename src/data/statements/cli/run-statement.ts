@@ -2,6 +2,7 @@
 
 import type { CommandContext } from "../../../ground/command/index.ts";
 import {
+  brokenAnswer,
   exitCodeOf,
   exitCodes,
   Failure,
@@ -11,6 +12,7 @@ import {
   linesOf,
   TableWriter,
 } from "../../../ground/command/index.ts";
+import type { Timer } from "../../../ground/kernel/clock.ts";
 import type { ErrorDetails } from "../../../ground/kernel/errors.ts";
 import { realClock } from "../../../ground/kernel/node/real-clock.ts";
 import { scanTokens } from "../../sql/core/index.ts";
@@ -20,17 +22,26 @@ import { runWatch } from "./watch.ts";
 
 interface Header {
   readonly query_id: string;
+  /** The continuous query whose rows these are. */
+  readonly preview?: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
 }
 
 interface Trailer {
-  readonly summary?: {
-    readonly row_count: number;
-    readonly duration_ms: number;
-    readonly worker_id: string | null;
-    readonly artifact_bytes: number;
-  };
+  readonly summary?: Summary;
+  /** Why nothing comes. */
+  readonly waiting?: string;
   readonly error?: ErrorDetails & { readonly code: string; readonly message: string };
+}
+
+interface Summary {
+  readonly row_count: number;
+  readonly duration_ms: number;
+  readonly worker_id: string | null;
+  readonly artifact_bytes: number;
+  /** Of a preview: rows that were read too slowly, and why there are no more. */
+  readonly left_out?: number;
+  readonly ended?: string;
 }
 
 const numeric = /^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|REAL|DECIMAL)/;
@@ -49,6 +60,10 @@ export async function runStatement(
     return;
   }
   const uploadId = await uploadFor(context, sql, signal);
+  const isLive = firstWordOf(sql) === "PREVIEW";
+  if (isLive && terminal.interactive && !json) {
+    terminal.err(terminal.paintError.dim("Ctrl-C ends it.\n"));
+  }
   const response = await client.open("/api/v1/sql", {
     method: "POST",
     body: {
@@ -57,30 +72,104 @@ export async function runStatement(
       ...(uploadId === undefined ? {} : { upload_id: uploadId }),
     },
     signal,
+    ...(isLive ? { silenceMsMax: liveSilenceMsMax } : {}),
   });
-  let table: TableWriter | undefined;
-  let trailer: Trailer | undefined;
-  for await (const line of linesOf(response)) {
+  const answer = new PrintedAnswer(context);
+  try {
+    for await (const line of linesOf(response)) answer.take(line);
+    answer.end();
+  } catch (thrown) {
+    if (isLive && signal.aborted) answer.leave();
+    else {
+      answer.show();
+      throw brokenAnswer(thrown);
+    }
+  }
+}
+
+/** The server says every few seconds why nothing comes. */
+const liveSilenceMsMax = 40_000;
+/** Rows of a preview are held back for so long, to find the widths of columns. */
+const heldMs = 200;
+
+/** Prints the lines of an answer. */
+class PrintedAnswer {
+  readonly #context: CommandContext;
+  #table: TableWriter | undefined;
+  #trailer: Trailer | undefined;
+  #isLive = false;
+  #rowCount = 0;
+  #told = "";
+  #held: Timer | undefined;
+
+  constructor(context: CommandContext) {
+    this.#context = context;
+  }
+
+  take(line: string): void {
+    const { terminal, json } = this.#context;
+    if (line.startsWith('{"waiting"')) {
+      this.#tell(line);
+      return;
+    }
     // As sent: a program wants every digit, and its own parser.
     if (json && !line.startsWith('{"error"')) terminal.out(`${line}\n`);
     if (line.startsWith("[")) {
+      this.#rowCount += 1;
       if (!json)
-        table?.row((parseExactJson(line) as unknown[]).map((cell) => cellText(cell, "NULL")));
+        this.#row((parseExactJson(line) as unknown[]).map((cell) => cellText(cell, "NULL")));
     } else if (line.startsWith('{"query_id"')) {
-      if (!json) table = tableFor(JSON.parse(line) as Header, terminal);
+      const header = JSON.parse(line) as Header;
+      this.#isLive = header.preview !== undefined;
+      if (!json) this.#table = tableFor(header, terminal);
     } else {
-      trailer = JSON.parse(line) as Trailer;
+      this.#trailer = JSON.parse(line) as Trailer;
     }
   }
-  table?.end();
-  if (trailer?.error !== undefined) {
-    const { code, message, hint } = trailer.error;
-    throw new Failure(code, message, exitCodeOf(code), hint, trailer.error);
+
+  /** The answer is over. Throws the error that it has. */
+  end(): void {
+    const { terminal, json } = this.#context;
+    this.show();
+    const { error, summary } = this.#trailer ?? {};
+    if (error !== undefined) {
+      const { code, message, hint } = error;
+      throw new Failure(code, message, exitCodeOf(code), hint, error);
+    }
+    if (summary === undefined) {
+      throw new Failure("truncated", "the answer broke off before its end", exitCodes.failure);
+    }
+    if (!json) terminal.err(terminal.paintError.dim(summaryText(summary)));
   }
-  if (trailer?.summary === undefined) {
-    throw new Failure("truncated", "the answer broke off before its end", exitCodes.failure);
+
+  /** The person does not look any more. */
+  leave(): void {
+    const { terminal, json } = this.#context;
+    this.show();
+    if (json) return;
+    const rows = formatCount(this.#rowCount, "row");
+    terminal.err(terminal.paintError.dim(`(${rows}; the preview is over)\n`));
   }
-  if (!json) terminal.err(terminal.paintError.dim(summaryText(trailer.summary)));
+
+  #row(cells: readonly string[]): void {
+    this.#table?.row(cells);
+    if (this.#isLive) this.#held ??= realClock.after(heldMs, () => this.show());
+  }
+
+  /** Writes the rows that are held back. */
+  show(): void {
+    this.#held?.cancel();
+    this.#held = undefined;
+    this.#table?.end();
+  }
+
+  #tell(line: string): void {
+    const { terminal, json } = this.#context;
+    const { waiting = "" } = JSON.parse(line) as Trailer;
+    if (json || waiting === this.#told) return;
+    this.#told = waiting;
+    terminal.err(terminal.paintError.dim(`${waiting}\n`));
+  }
 }
 
 /** WATCH has its own endpoint. Comments may precede it. */
@@ -88,6 +177,10 @@ function watchedOf(sql: string): string | undefined {
   const [first, second] = scanTokens(sql).tokens;
   const isWatch = first?.text.toUpperCase() === "WATCH" && second !== undefined;
   return isWatch ? sql.slice(first.position) : undefined;
+}
+
+function firstWordOf(sql: string): string | undefined {
+  return scanTokens(sql).tokens[0]?.text.toUpperCase();
 }
 
 function tableFor({ columns }: Header, terminal: CommandContext["terminal"]): TableWriter {
@@ -107,8 +200,21 @@ function tableFor({ columns }: Header, terminal: CommandContext["terminal"]): Ta
   );
 }
 
-function summaryText(summary: NonNullable<Trailer["summary"]>): string {
+function summaryText(summary: Summary): string {
   const rows = `${formatCount(summary.row_count, "row")} in ${formatDuration(summary.duration_ms)}`;
+  if (summary.ended !== undefined) return `(${[rows, ...previewNotes(summary)].join("; ")})\n`;
   if (summary.worker_id === null) return `(${rows})\n`; // Answered by the coordinator.
   return `(${rows}, by ${summary.worker_id}, artifact ${formatBytes(summary.artifact_bytes)})\n`;
+}
+
+const ends: Readonly<Record<string, string>> = {
+  limit: "that is the limit; LIMIT n sets another one",
+  ended: "its sources have ended",
+  time: "a preview ends after ten minutes",
+  dropped: "somebody has dropped it",
+};
+
+function previewNotes({ left_out: leftOut = 0, ended = "" }: Summary): readonly string[] {
+  const slow = `${formatCount(leftOut, "row")} left out because they came faster than they were shown`;
+  return [...(leftOut === 0 ? [] : [slow]), ends[ended] ?? ended];
 }

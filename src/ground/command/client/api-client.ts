@@ -91,6 +91,15 @@ export function unreachable(url: string, thrown: unknown): Failure {
   );
 }
 
+/** A connection that broke in the middle of an answer, as a failure; anything else as it is. */
+export function brokenAnswer(thrown: unknown): unknown {
+  const isBroken = thrown instanceof Error && "code" in thrown && thrown.code === "ECONNRESET";
+  if (!isBroken) return thrown;
+  const hint = "The coordinator may have ended, or another one leads now: ask again.";
+  const message = "the answer broke off before its end";
+  return new Failure("truncated", message, exitCodes.unreachable, hint);
+}
+
 interface Content {
   readonly content: string | Uint8Array | undefined;
   readonly contentType: string | undefined;
@@ -129,6 +138,10 @@ function refusal(status: number, text: string): Failure {
 async function textOf(response: IncomingMessage): Promise<string> {
   response.setEncoding("utf8");
   let text = "";
-  for await (const chunk of response) text += chunk;
+  try {
+    for await (const chunk of response) text += chunk;
+  } catch (thrown) {
+    throw brokenAnswer(thrown);
+  }
   return text;
 }

@@ -3,6 +3,7 @@ import "./error-codes.ts";
 
 export { watchedStreamTables } from "./core/tables.ts";
 export { readQueriesAttention } from "./http/attention.ts";
+export { previewRoute } from "./http/preview-route.ts";
 export { type StreamCatalogPort, streamRoutes } from "./http/stream-routes.ts";
 export { ThreadPlanner, type ThreadPlannerOptions } from "./planning/thread-planner.ts";
 export { createWorkerDial } from "./service/dial-worker.ts";

@@ -7,22 +7,33 @@ import type { TableId } from "../../../data/lake/index.ts";
 import type { ControllerPart, CoordinatorContext } from "../../../data/parts/index.ts";
 import { createGrpcDialer } from "../../../ground/cluster/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
+import { bearerOf } from "../../../ground/kernel/node/cluster-token.ts";
 import { stopStep } from "../../../ground/process/index.ts";
 import type { Tx } from "../../../ground/store/index.ts";
+import type { OpenPreview } from "../catalog/core/index.ts";
 import {
   createLakeGuard,
   createReadLakeTables,
   createReadSnapshot,
   createStreamStatements,
   createWorkerDial,
+  previewRoute,
   readQueriesAttention,
   StreamCatalog,
   type StreamCatalogPort,
   streamRoutes,
   ThreadPlanner,
 } from "../catalog/index.ts";
-import { createFleet, liveRoutes, type StreamFleet, streamLoadRoutes } from "../fleet/index.ts";
+import {
+  createFleet,
+  dataUrlOf,
+  liveRoutes,
+  Previews,
+  type StreamFleet,
+  streamLoadRoutes,
+} from "../fleet/index.ts";
 import type { DialectName, FilledTable } from "../language/core/index.ts";
+import { readPreview } from "../run/index.ts";
 
 /** What the command line says of streams. */
 export interface StreamOptions {
@@ -73,20 +84,57 @@ export function createStreamPart(
       if (fleet !== undefined) return await read(fleet);
       throw new OperatingError("not_leader", "backoff", "a query-api hears no figures of queries");
     });
+  const previews = context.role === "coordinator" ? openPreviews(context, requests) : undefined;
+  const openPreview: OpenPreview = (request, signal) =>
+    leadership.asLeader(async () => {
+      if (previews !== undefined) return await previews.open(request, signal);
+      const hint = "Ask a coordinator.";
+      const message = "a query-api has no sessions with workers for previews";
+      throw new OperatingError("not_leader", "never", message, { hint });
+    });
+  let unfollow: (() => void) | undefined;
   return {
     name: "streams",
-    statements: createStreamStatements((request, signal) => catalog.execute(request, signal)),
+    statements: createStreamStatements(
+      (request, signal) => catalog.execute(request, signal),
+      openPreview,
+    ),
     guard: createLakeGuard(store),
     routes: async (app, http) => {
       await streamRoutes(catalog)(app, http);
       await liveRoutes((name) => asLeader((leading) => leading.live(name)))(app, http);
       await streamLoadRoutes(() => asLeader((leading) => leading.load()))(app, http);
+      await previewRoute(openPreview)(app, http);
     },
     attention: { "continuous queries": () => readQueriesAttention(catalog, nowMs) },
-    start: () => fleet?.start(),
-    quiesce: [stopStep("stop the reconcilers of streams", 5_000, () => fleet?.stop())],
+    start() {
+      fleet?.start();
+      if (previews === undefined) return;
+      unfollow = node.lease?.onChange(() => previews.leaseChanged());
+      previews.start();
+    },
+    quiesce: [
+      stopStep("end previews", 2_000, async () => {
+        unfollow?.();
+        await previews?.stop();
+      }),
+      stopStep("stop the reconcilers of streams", 5_000, () => fleet?.stop()),
+    ],
     close: [stopStep("close the planner of streams", 2_000, () => planner.close())],
   };
+}
+
+function openPreviews(
+  { node, store, clock, logger, clusterToken, tls }: CoordinatorContext,
+  catalog: StreamCatalog,
+): Previews {
+  const headers = { authorization: bearerOf(clusterToken) };
+  return new Previews({
+    ...{ store, catalog, clock, logger },
+    lease: () => node.lease?.grant(),
+    addressOf: dataUrlOf(node),
+    read: (address, run, signal) => readPreview(address, run, { headers, clock, ...tls }, signal),
+  });
 }
 
 function fleetOptions(context: CoordinatorContext) {

@@ -1,7 +1,13 @@
 /** Deploying continuous queries on workers: the coordinator's part and the worker's. */
-export { createFleet, type FleetOptions, type StreamFleet } from "./coordinator/create-fleet.ts";
+export {
+  createFleet,
+  dataUrlOf,
+  type FleetOptions,
+  type StreamFleet,
+} from "./coordinator/create-fleet.ts";
 export { liveRoutes } from "./http/live-routes.ts";
 export { streamLoadRoutes } from "./http/load-routes.ts";
+export { Previews } from "./preview/previews.ts";
 export {
   fleetOf,
   sendReport,

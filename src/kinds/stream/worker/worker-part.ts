@@ -22,10 +22,12 @@ import {
 import {
   answerCalls,
   EdgeHub,
+  PreviewOutlets,
   type StreamLake,
   StreamPool,
   type StreamPoolOptions,
   serveExchange,
+  servePreviews,
 } from "../run/index.ts";
 
 export interface StreamWorkerPartOptions {
@@ -45,11 +47,12 @@ export function createStreamWorkerPart(
   const directory = options.streamDir ?? join(dataDir.path, "streams");
   const states = join(stagingDir, "streams");
   const hub = new EdgeHub();
+  const previews = new PreviewOutlets();
   let pool: StreamPool | undefined;
   let endpoint: WorkerEndpoint | undefined;
   const openHost = (): StreamPool => {
     for (const each of [directory, states]) mkdirSync(each, { recursive: true });
-    pool = new StreamPool(poolOptions(context, directory, hub));
+    pool = new StreamPool({ ...poolOptions(context, directory, hub), previews });
     return pool;
   };
   const worker = new StreamWorker({
@@ -95,7 +98,8 @@ export function createStreamWorkerPart(
     name: "streams",
     channels: [streamChannelOf({ worker, sessions, logger })],
     http2: (stream, headers) => {
-      if (!serveExchange(stream, headers, { hub, isAllowed })) stream.close();
+      if (serveExchange(stream, headers, { hub, isAllowed })) return;
+      if (!servePreviews(stream, headers, { previews, isAllowed })) stream.close();
     },
     start(node) {
       endpoint = node.endpoint;

@@ -79,7 +79,7 @@ export class CaseStatements {
     let output: string | undefined;
     for (const sink of [...sinks].reverse()) {
       if (sink.kind === "named") output = this.#outputs.get(sink.name.toUpperCase());
-      else {
+      if (sink.kind === "anonymous") {
         const placed = this.#sink(sink.type, sink.settings);
         edited = withSettingsInPlace(edited, sink.position, sink.settings, placed.added);
         output = placed.output;

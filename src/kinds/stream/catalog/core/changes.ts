@@ -62,6 +62,8 @@ export interface CreateQuery {
   readonly ifNotExists: boolean;
   /** CREATE OR REPLACE QUERY. */
   readonly replaces: boolean;
+  /** Its rows go to whoever asked, and it goes with them (SC60). */
+  readonly isPreview: boolean;
   /** As it was written. */
   readonly statement: string;
   readonly guarantee: Guarantee;

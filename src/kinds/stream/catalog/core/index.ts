@@ -2,6 +2,14 @@
 export { findWorker, type NamedWorker } from "./find-worker.ts";
 export { placeAgain, type Replacement, replaceFragments } from "./placement/replace-fragments.ts";
 export type { FragmentToPlace, Topology, TopologyWorker } from "./planner.ts";
+export {
+  type OpenedPreview,
+  type OpenPreview,
+  type PreviewEnd,
+  type PreviewEvent,
+  type PreviewRequest,
+  previewRowsDefault,
+} from "./preview.ts";
 export { specsOf, type WorkerSpecs } from "./specs-of.ts";
 export {
   type DesiredState,

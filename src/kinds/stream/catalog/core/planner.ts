@@ -48,7 +48,15 @@ export interface TopologyWorker {
 }
 
 /** A statement as text, or as the typed form that the API makes of a request. */
-export type PlannerInput = string | Statement;
+export type PlannerInput = string | Statement | PreviewInput;
+
+/** A query whose rows somebody looks at, with or without the word PREVIEW before it. */
+export interface PreviewInput {
+  readonly kind: "previewText";
+  readonly text: string;
+  /** How many rows are shown where the text does not say. */
+  readonly rowsMax: number;
+}
 
 export type Planned =
   | { readonly kind: "change"; readonly change: CatalogChange }

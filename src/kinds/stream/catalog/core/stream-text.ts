@@ -32,6 +32,7 @@ export const streamHeads: readonly string[] = [
   ...["LOGICAL", "OPTIMIZED", "STAGES", "ALL"].map((stage) => `EXPLAIN ${stage}`),
   "PAUSE QUERY",
   "RESUME QUERY",
+  "PREVIEW",
 ];
 
 const rules = { commentsNest: false, backticks: true, backslashes: true };
@@ -59,6 +60,11 @@ function isDuckDbs(text: string): boolean {
   const last = tokens.at(-1);
   if (unfinished !== undefined || last?.text !== ";" || hasTopLevelInto(tokens)) return false;
   return /^[ \t]*\n/.test(text.slice(last.position + 1));
+}
+
+/** Whether it shows rows for as long as somebody looks. */
+export function isPreview(text: string): boolean {
+  return keywordOf(scanTokens(text, rules).tokens[0]) === "PREVIEW";
 }
 
 /** Whether a statement only asks, so that a token that may only read may run it. */

@@ -69,6 +69,7 @@ const catalogCells = {
     error_worker_id: "text?",
     guarantee: "text",
     failures_in_a_row: "number",
+    is_preview: "number",
     superseded_by: "text?",
     created_at_ms: "number",
     state_changed_at_ms: "number",

@@ -23,15 +23,16 @@ async function refuseUsedTable({ db }: Tx, tableId: number, label: string): Prom
   const queries = await db
     .selectFrom("query_lake_tables")
     .innerJoin("queries", "queries.query_id", "query_lake_tables.query_id")
-    .select(["queries.query_id", "name", "state", "writes"])
+    .select(["queries.query_id", "name", "state", "is_preview", "writes"])
     .where("table_id", "=", tableId)
     .orderBy("queries.query_id")
     .execute();
   const [first] = queries;
   if (first === undefined) return;
-  const users = queries.map(({ query_id, name, state, writes }) => {
+  const users = queries.map(({ query_id, name, state, is_preview, writes }) => {
     const verb = writes === 1 ? "written" : "read";
-    return `${verb} by the continuous query ${name ?? query_id}, which is ${state}`;
+    const what = is_preview === 1 ? "preview" : "continuous query";
+    return `${verb} by the ${what} ${name ?? query_id}, which is ${state}`;
   });
   const message = `${label} is ${[...new Set(users)].join(", and ")}`;
   throw new OperatingError("reference_violated", "never", message, {

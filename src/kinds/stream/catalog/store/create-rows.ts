@@ -182,7 +182,8 @@ export async function createQuery(applying: Applying, change: CreateQuery): Prom
   await requireTables(applying, change);
   const id = await nextId(tx);
   const name_key = name?.toUpperCase() ?? null;
-  const query = { query_id: id, name, name_key, guarantee: change.guarantee };
+  const is_preview = change.isPreview ? 1 : 0;
+  const query = { query_id: id, name, name_key, guarantee: change.guarantee, is_preview };
   if (existing === undefined) await insertQuery(tx, query);
   else await replaceQuery(applying, existing, query);
   const { shown: plan, secrets } = hideSecretsOfPlan(change.plan.plan, id);

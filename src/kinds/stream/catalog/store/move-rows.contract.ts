@@ -156,6 +156,7 @@ async function putQuery(store: Store, state: QueryRow["state"]): Promise<QueryRo
     error_worker_id: null,
     guarantee: "exactly once",
     failures_in_a_row: 0,
+    is_preview: 0,
     superseded_by: null,
     created_at_ms: 1,
     state_changed_at_ms: 1,

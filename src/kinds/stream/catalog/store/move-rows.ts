@@ -20,10 +20,11 @@ export const streamSlotsDefault = 1_000;
 export async function insertQuery(
   tx: CatalogTx,
   query: Pick<QueryRow, "query_id" | "name" | "name_key" | "guarantee"> &
-    Partial<Pick<QueryRow, "state_reason">>,
+    Partial<Pick<QueryRow, "state_reason" | "is_preview">>,
 ): Promise<QueryRow> {
   const nowMs = await tx.nowMs();
   const row: QueryRow = {
+    is_preview: 0,
     state: "PENDING",
     previous_state: noState,
     desired_state: "RUNNING",

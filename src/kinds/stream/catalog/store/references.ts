@@ -62,7 +62,9 @@ async function queriesOf(
   table: Referred["table"],
   id: string,
 ): Promise<readonly UsingQuery[]> {
-  const columns = ["queries.query_id", "name", "state", "desired_state", "superseded_by"] as const;
+  const columns = [
+    ...["queries.query_id", "name", "state", "is_preview", "desired_state", "superseded_by"],
+  ] as const;
   switch (table) {
     case "sinks":
       return await db
@@ -113,7 +115,7 @@ export async function refuseUsedWorker({ db }: Tx, id: string, label: string): P
   }));
   const queries = await db
     .selectFrom("queries")
-    .select(["query_id", "name", "state", "desired_state"])
+    .select(["query_id", "name", "state", "is_preview", "desired_state"])
     .where("query_id", "in", (expressions) =>
       expressions.selectFrom("query_fragments").select("query_id").where("worker_id", "=", id),
     )
@@ -125,7 +127,7 @@ export async function refuseUsedWorker({ db }: Tx, id: string, label: string): P
   const owed = await db
     .selectFrom("queries")
     .innerJoin("query_cleanups", "query_cleanups.query_id", "queries.query_id")
-    .select(["queries.query_id", "name", "state", "desired_state"])
+    .select(["queries.query_id", "name", "state", "is_preview", "desired_state"])
     .where("worker_id", "=", id)
     .execute();
   const [first] = [...queries, ...owed];
@@ -143,6 +145,7 @@ interface NamedQuery {
   readonly name: string | null;
   readonly state: string;
   readonly desired_state: string;
+  readonly is_preview: number;
 }
 
 function refuseQueries(label: string, queries: readonly NamedQuery[]): void {
@@ -158,8 +161,8 @@ function isGoing({ desired_state }: NamedQuery): 0 | 1 {
   return desired_state === "STOPPED" ? 1 : 0;
 }
 
-function nameOf({ query_id, name }: Pick<NamedQuery, "query_id" | "name">): string {
-  return `the query ${name ?? query_id}`;
+function nameOf({ query_id, name, is_preview }: NamedQuery): string {
+  return is_preview === 1 ? `the preview ${query_id}` : `the query ${name ?? query_id}`;
 }
 
 function refuse<Row>(

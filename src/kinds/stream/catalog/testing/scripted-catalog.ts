@@ -173,6 +173,7 @@ export function query(name: string | undefined, more: Partial<CreateQuery> = {})
     name,
     ifNotExists: false,
     replaces: false,
+    isPreview: false,
     statement: "SELECT ts FROM bids INTO hot",
     guarantee: "exactly once",
     plan: { version: 1, plan: { version: 1, nodes: [], settings: {} as never }, fragments: [] },

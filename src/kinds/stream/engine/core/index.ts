@@ -20,6 +20,7 @@ export {
 } from "./exchange/frame.ts";
 export { createSender } from "./exchange/sender.ts";
 
+export { compileRowWriter } from "./formats/compile-row-writer.ts";
 export { createRecordParser, createRecordWriter } from "./formats/create-format.ts";
 export type {
   CsvInputSettings,

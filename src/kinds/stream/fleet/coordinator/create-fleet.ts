@@ -50,10 +50,7 @@ export function createFleet({
   metrics,
   ...options
 }: FleetOptions): StreamFleet {
-  const addressOf = (name: string): string | undefined => {
-    const workerId = parseWorkerId(name);
-    return workerId && node.pool.view(workerId)?.live?.dataUrl;
-  };
+  const addressOf = dataUrlOf(node);
   const { clock } = options;
   const lease = () => node.lease?.grant();
   const figures = new LiveFigures();
@@ -86,5 +83,13 @@ export function createFleet({
     idle: () => reconcilers.idle(),
     load: () => watch.load(),
     live: (name) => readLive({ store, lease, figures, clock }, name),
+  };
+}
+
+/** Where a worker's data port is; `undefined` while it has no session. */
+export function dataUrlOf(node: ControllerNode): (workerId: string) => string | undefined {
+  return (name) => {
+    const workerId = parseWorkerId(name);
+    return workerId && node.pool.view(workerId)?.live?.dataUrl;
   };
 }

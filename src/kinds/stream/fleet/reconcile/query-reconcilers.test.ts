@@ -285,6 +285,22 @@ test("[SD26] the last checkpoint is recorded before the workers forget the query
   assert.ok(obeyed.indexOf("triggerCheckpoint q1 1") < obeyed.indexOf("unregister q1 1"));
 });
 
+test("[SD71] a preview takes no checkpoint, not even at its end", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"], { is_preview: 1 });
+  await fleet.clock.advance(60_000);
+  for (const worker of fleet.workers.values()) worker.end("q1", "TERMINATED");
+  await fleet.clock.advance(3_000);
+  assert.equal((await fleet.query("q1"))?.state, "TERMINATED");
+  assert.deepEqual(await fleet.checkpoints("q1"), []);
+  const obeyed = fleet.workers.get("w1")?.obeyed ?? [];
+  assert.ok(!obeyed.some((each) => each.startsWith("triggerCheckpoint")));
+  await fleet.drop("q1", "HARD");
+  await fleet.clock.advance(3_000);
+  assert.equal(await fleet.query("q1"), undefined);
+  assert.deepEqual(await fleet.slotsUsed(), { w1: 0, w2: 0 });
+});
+
 test("[SD26] a worker that loses its last state before it is recorded runs again", async () => {
   const fleet = await world("w1", "w2");
   await fleet.create("q1", ["f0@w1", "f1@w2"]);

@@ -301,6 +301,8 @@ export class QueryReconcilers {
   /** A query that is being recovered in its epoch keeps its driver, and begins no checkpoint. */
   async #checkpointOf(rows: QueryRows): Promise<CheckpointView | undefined> {
     const { state, stop_mode, previous_state, query_id } = rows.query;
+    // A preview has no checkpoints: it is never deployed again, and nothing is kept of it.
+    if (rows.query.is_preview === 1) return { isFinal: true, fault: undefined };
     const isEnding = state === "STOPPING" && stop_mode !== "HARD" && previous_state === "RUNNING";
     if (state === "RUNNING" || isEnding) {
       return await this.#checkpoints.drive(

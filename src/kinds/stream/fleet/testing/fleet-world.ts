@@ -132,13 +132,18 @@ export class FleetWorld {
   }
 
   /** `places` are `f0@w1`, or `f0@w1!` for a fragment that is pinned. */
-  async create(query_id: string, places: readonly string[]): Promise<void> {
+  async create(
+    query_id: string,
+    places: readonly string[],
+    { is_preview = 0 }: Partial<Pick<QueryRow, "is_preview">> = {},
+  ): Promise<void> {
     const row = queryRow({
       query_id,
       name: query_id,
       name_key: query_id.toUpperCase(),
       state: "PENDING",
       previous_state: "NONE",
+      is_preview,
     });
     await this.store.catalogTransaction(async (tx) => {
       await tx.insert("queries", { ...row, state_changed_at_ms: await tx.nowMs() });

@@ -24,6 +24,7 @@ export function queryRow(changes: Partial<QueryRow> = {}): QueryRow {
     error_worker_id: null,
     guarantee: "exactly once",
     failures_in_a_row: 0,
+    is_preview: 0,
     superseded_by: null,
     created_at_ms: 1,
     state_changed_at_ms: 1,

@@ -77,6 +77,7 @@ export type {
   AstContinuousQuery,
   AstExpr,
   AstName,
+  AstPreview,
   AstQuery,
   AstSetting,
   AstSink,
@@ -84,6 +85,7 @@ export type {
   Statement,
 } from "./parse/ast.ts";
 export { parseQueryText, parseStatements } from "./parse/parse-statements.ts";
+export { parsePreviewText, previewRowsMax } from "./parse/preview-parser.ts";
 export type {
   AggregateCall,
   AggregateFunction,

@@ -9,6 +9,7 @@ import type {
   SourceOp,
 } from "../../language/core/index.ts";
 import type { SinkWriter, SourceReader } from "./connector.ts";
+import type { QueryRun } from "./stream-host.ts";
 
 export interface OpenSource {
   readonly op: SourceOp;
@@ -23,6 +24,7 @@ export interface OpenSink {
   /** The schema of the rows that the sink takes. */
   readonly schema: Schema;
   readonly from: string | undefined;
+  readonly run: QueryRun;
 }
 
 export interface OpenTable {

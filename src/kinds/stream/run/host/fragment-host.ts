@@ -21,7 +21,12 @@ import type { SinkWriter } from "../core/connector.ts";
 import type { Connectors, OpenedTable } from "../core/connectors.ts";
 import type { InEdge, OutEdge } from "../core/edge.ts";
 import type { FragmentProgress } from "../core/progress.ts";
-import type { EncodedFragment, EndedFragment, FragmentSpec } from "../core/stream-host.ts";
+import type {
+  EncodedFragment,
+  EndedFragment,
+  FragmentSpec,
+  QueryRun,
+} from "../core/stream-host.ts";
 import { BarrierGate } from "./barrier-gate.ts";
 import { BufferMemory } from "./buffer-memory.ts";
 import { StateEncoder } from "./encode-state.ts";
@@ -32,7 +37,7 @@ import { ReceiverPump } from "./receiver-pump.ts";
 import { SourcePump } from "./source-pump.ts";
 
 export interface FragmentHostOptions {
-  readonly query: string;
+  readonly run: QueryRun;
   readonly spec: FragmentSpec;
   readonly edges: ExchangeEdges;
   readonly connectors: Connectors;
@@ -197,9 +202,9 @@ export class FragmentHost {
   }
 
   async #openSink({ id, op, schema }: SinkNode): Promise<void> {
-    const { connectors, spec } = this.#options;
+    const { connectors, spec, run } = this.#options;
     const from = spec.restored?.positions.get(id);
-    this.#sinks.set(id, await connectors.openSink({ op, schema, from }));
+    this.#sinks.set(id, await connectors.openSink({ op, schema, from, run }));
   }
 
   async #openTable(node: PlanNode): Promise<void> {
@@ -261,8 +266,8 @@ export class FragmentHost {
   }
 
   #newTurn(): Turn {
-    const { turns, query, clock } = this.#options;
-    return new Turn(turns, query, clock);
+    const { turns, run, clock } = this.#options;
+    return new Turn(turns, run.query, clock);
   }
 
   #edges(): FragmentEdges {

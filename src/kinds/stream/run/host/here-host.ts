@@ -159,7 +159,7 @@ export class HereHost implements StreamHost {
       return { ...edge, isRemote: far.address !== undefined };
     };
     return new FragmentHost({
-      query: run.query,
+      run,
       spec,
       edges: {
         out: (exchange) => (spec.out.get(exchange) ?? []).map((far) => out(exchange, far)),

@@ -27,8 +27,10 @@ import type { ExchangeClientOptions } from "../exchange/exchange-client.ts";
 import type { PeerMeasures } from "../exchange/measure-peer.ts";
 import { openRingOut } from "../exchange/ring.ts";
 import type { FragmentLake } from "../lake/fragment-lake.ts";
+import type { PreviewOutlets } from "../preview/preview-outlets.ts";
 import { lakeHandlers } from "./lake-talk.ts";
 import { layRings } from "./lay-rings.ts";
+import { previewHandlers } from "./preview-talk.ts";
 import { newThreadWords, releaseThread } from "./stream-memory.ts";
 import {
   type StreamThread,
@@ -49,6 +51,8 @@ export interface StreamPoolOptions {
   readonly memory: { readonly budget: MemoryBudget; readonly bytesMax: number };
   /** Edges from other processes, and how theirs are reached; absent: there are none. */
   readonly exchange?: Pick<ExchangeClientOptions, "headers" | "tls"> & { readonly hub: EdgeHub };
+  /** Where previews give their rows; absent: nobody looks at any. */
+  readonly previews?: PreviewOutlets;
   /** The lake of the process; absent: there is none. */
   readonly lake?: Pick<FragmentLake, "calls" | "stagingDir">;
 }
@@ -144,6 +148,7 @@ export class StreamPool implements StreamHost {
     if (pooled === undefined) return;
     pooled.isStopped = true;
     for (const edge of pooled.arrivals) edge.close();
+    this.#options.previews?.close(run);
     await Promise.allSettled(pooled.peers.map((peer) => peer.ask("stop", run)));
     this.#runs.delete(runName(run));
   }
@@ -173,6 +178,7 @@ export class StreamPool implements StreamHost {
       for (const edge of pooled.arrivals) edge.close();
     }
     this.#runs.clear();
+    this.#options.previews?.closeAll();
     await Promise.all(this.#peers.map((peer) => peer?.stop()));
     this.#reservation.release();
   }
@@ -207,7 +213,7 @@ export class StreamPool implements StreamHost {
   }
 
   #startThread(thread: number): ThreadPeer {
-    const { clock, places, memory, exchange, print, tell, lake } = this.#options;
+    const { clock, places, memory, exchange, print, tell, lake, previews } = this.#options;
     const words = newThreadWords(this.#reservation, memory.bytesMax);
     const options: StreamThreadOptions = {
       confined: false,
@@ -238,6 +244,7 @@ export class StreamPool implements StreamHost {
             await print(sink, text);
             return undefined;
           },
+          ...previewHandlers(previews),
         },
         notes: {
           acknowledged: ({ run, checkpoint, state }) =>

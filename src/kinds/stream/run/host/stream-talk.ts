@@ -13,6 +13,7 @@ import type {
 import type { ExchangeClientOptions } from "../exchange/exchange-client.ts";
 import type { PeerMeasures } from "../exchange/measure-peer.ts";
 import type { LakeRequests } from "../lake/fragment-lake.ts";
+import type { PreviewPiece } from "../preview/preview-outlets.ts";
 import type { StreamMemoryWords } from "./stream-memory.ts";
 
 export interface StreamThreadOptions {
@@ -58,6 +59,11 @@ export interface StreamThreadOwner {
   readonly requests: LakeRequests & {
     /** Answers when there is room for more. */
     print(rows: { readonly sink: string; readonly text: string }): undefined;
+    openPreview(run: QueryRun): undefined;
+    /** Answers when there is room for more. */
+    givePreview(given: PreviewPiece & { readonly run: QueryRun }): undefined;
+    /** Answers when the reader has everything, or the run was stopped. */
+    endPreview(run: QueryRun): undefined;
   };
   readonly notes: {
     acknowledged: {

@@ -38,6 +38,14 @@ servePeer<StreamThread, StreamThreadOptions, StreamThreadOwner>((options, owner)
         lake: { calls: askLake(owner), stagingDir, clock, prng: createSystemPrng() },
       }),
       print: (sink, text) => owner.ask("print", { sink, text }),
+      preview: {
+        clock,
+        giverOf: (run) => ({
+          open: () => owner.ask("openPreview", run),
+          give: (piece) => owner.ask("givePreview", { run, ...piece }),
+          end: () => owner.ask("endPreview", run),
+        }),
+      },
       tell: (text) => owner.tell("told", text),
     }),
     clock,

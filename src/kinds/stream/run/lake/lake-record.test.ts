@@ -33,6 +33,7 @@ async function open(table: string): Promise<{ sink: SinkWriter; record: Checkpoi
   const fragments = { ...places, lake: fragmentLake(lake) };
   const sink = await createLocalConnectors(fragments).openSink({
     ...{ op: node.op, schema: node.schema, from: undefined },
+    run: { query: "q", epoch: 1 },
   });
   const directory = join(home, table);
   const own = { plan: planned.plan, directory, files: realFiles, name: "q" };

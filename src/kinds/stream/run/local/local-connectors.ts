@@ -3,6 +3,7 @@
  * told. In a cluster File sees nothing but that folder (SU60).
  */
 import { isAbsolute, join } from "node:path";
+import type { Clock } from "../../../../ground/kernel/clock.ts";
 import {
   createRecordWriter,
   type GeneratorStop,
@@ -11,11 +12,13 @@ import {
 import { DialectError, type Settings } from "../../language/core/index.ts";
 import type { SinkWriter, SourceReader } from "../core/connector.ts";
 import type { Connectors, OpenSink, OpenSource } from "../core/connectors.ts";
+import type { QueryRun } from "../core/stream-host.ts";
 import type { FragmentLake } from "../lake/fragment-lake.ts";
 import { openLookupTable } from "../lake/lookup-table.ts";
 import { openChecksumWriter } from "../sinks/checksum-writer.ts";
 import { openFileWriter } from "../sinks/file-writer.ts";
 import { openLakeWriter } from "../sinks/lake-writer.ts";
+import { openPreviewWriter, type PreviewGiver } from "../sinks/preview-writer.ts";
 import { openPrintWriter, openVoidWriter } from "../sinks/simple-writers.ts";
 import { openTcpWriter } from "../sinks/tcp-writer.ts";
 import { openFileReader } from "../sources/file-reader.ts";
@@ -36,6 +39,13 @@ export interface LocalPlaces {
   readonly print: (sink: string, text: string) => Promise<void> | undefined;
   /** Absent where there is none. */
   readonly lake?: FragmentLake;
+  /** To those who look at previews; absent where nobody can. */
+  readonly preview?: PreviewPlace;
+}
+
+export interface PreviewPlace {
+  readonly giverOf: (run: QueryRun) => PreviewGiver;
+  readonly clock: Clock;
 }
 
 type Source = (options: OpenSource, places: LocalPlaces) => Promise<SourceReader> | SourceReader;
@@ -106,6 +116,11 @@ const sinks: Readonly<Record<string, Sink>> = {
   },
   PRINT: ({ op, schema }, { print }) =>
     openPrintWriter(createRecordWriter(op, schema), (text) => print(op.name, text)),
+  PREVIEW: ({ op, schema, run }, { preview }) => {
+    if (preview === undefined) throw new DialectError(2008, "nobody can look at a preview here");
+    const { giverOf, clock } = preview;
+    return openPreviewWriter({ op, schema, giver: giverOf(run), clock });
+  },
   VOID: () => openVoidWriter(),
   TCP: ({ op, schema }) =>
     openTcpWriter({ ...addressOf(op.config), writer: createRecordWriter(op, schema) }),

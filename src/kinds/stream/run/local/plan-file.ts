@@ -39,6 +39,7 @@ export function planFile(
     if (!check) refuseCoordinators(statement);
     if (catalog.apply(statement)) continue;
     if (statement.kind === "explain") explained?.(explainStatement(statement, catalog, dialect));
+    if (statement.kind === "preview") planQuery(statement.query, catalog, dialect);
     if (statement.kind !== "query" && statement.kind !== "createQuery") continue;
     const name =
       statement.kind === "createQuery" ? statement.name.text : `query-${queries.length + 1}`;
@@ -74,6 +75,7 @@ function wordsOf(statement: Statement): string | undefined {
   if (statement.kind === "show") return "SHOW";
   if (statement.kind === "pause") return "PAUSE QUERY";
   if (statement.kind === "resume") return "RESUME QUERY";
+  if (statement.kind === "preview") return "PREVIEW";
   if (statement.kind !== "drop") return undefined;
   const isRemote = statement.object === "query" || statement.object === "worker";
   return isRemote ? `DROP ${statement.object.toUpperCase()}` : undefined;

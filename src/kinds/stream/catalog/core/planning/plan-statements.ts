@@ -18,6 +18,7 @@ import {
   type Guarantee,
   optimizeBound,
   type Plan,
+  parsePreviewText,
   parseStatements,
   readDropSettings,
   type Settings,
@@ -27,7 +28,14 @@ import {
 } from "../../../language/core/index.ts";
 import type { CatalogChange, CreateQuery } from "../changes.ts";
 import { placeQuery } from "../placement/place-query.ts";
-import type { CatalogSnapshot, HeldSlots, Planned, PlannerInput, Topology } from "../planner.ts";
+import type {
+  CatalogSnapshot,
+  HeldSlots,
+  Planned,
+  PlannerInput,
+  PreviewInput,
+  Topology,
+} from "../planner.ts";
 import { planWorker } from "./plan-worker.ts";
 import {
   bindError,
@@ -50,7 +58,9 @@ export function planStatements(
   const planner = new StatementPlanner(snapshot, dialect);
   return inputs.flatMap((input, at) => {
     try {
-      const statements = typeof input === "string" ? parse(input) : [input];
+      if (typeof input !== "string" && input.kind === "previewText")
+        return [planner.preview(input)];
+      const statements = typeof input === "string" ? parse(input, parseStatements) : [input];
       return statements.map((statement) => planner.plan(statement));
     } catch (thrown) {
       throw inputs.length > 1 ? ofStatement(thrown, at) : thrown;
@@ -58,9 +68,9 @@ export function planStatements(
   });
 }
 
-function parse(text: string): readonly Statement[] {
+function parse<T>(text: string, parser: (text: string) => T): T {
   try {
-    return parseStatements(text);
+    return parser(text);
   } catch (thrown) {
     throw parserError(thrown, text);
   }
@@ -95,6 +105,8 @@ class StatementPlanner {
         return this.#explain(statement);
       case "show":
         return { kind: "question", question: bound(statement, () => questionOf(statement)) };
+      case "preview":
+        throw refusePreview(statement);
       case "pause":
       case "resume": {
         const desired = statement.kind === "pause" ? "PAUSED" : "RUNNING";
@@ -103,6 +115,19 @@ class StatementPlanner {
       default:
         return this.#changed(defined(statement, () => this.#define(statement)));
     }
+  }
+
+  /** SC60 */
+  preview({ text, rowsMax }: PreviewInput): Planned {
+    this.#catalog.forgetUses();
+    const { query, rowsMax: asked } = parse(text, parsePreviewText);
+    const { position } = query;
+    const sink = { kind: "preview", rowsMax: asked ?? rowsMax, position } as const;
+    const written = text.trim().replace(/;\s*$/, "");
+    const shown = /^preview\b/i.test(written) ? written : `PREVIEW ${written}`;
+    const statement = { kind: "query", query: { ...query, sinks: [sink] }, position, text: shown };
+    const planned = this.#createQuery(statement as Of<"query">);
+    return this.#changed({ ...planned, isPreview: true, guarantee: "at most once" });
   }
 
   #changed(change: CatalogChange): Planned {
@@ -118,7 +143,7 @@ class StatementPlanner {
   #define(
     statement: Exclude<
       Statement,
-      { kind: "createQuery" | "query" | "explain" | "show" | "pause" | "resume" }
+      { kind: "createQuery" | "query" | "explain" | "show" | "preview" | "pause" | "resume" }
     >,
   ): CatalogChange {
     switch (statement.kind) {
@@ -249,6 +274,7 @@ class StatementPlanner {
       name,
       ifNotExists: named?.ifNotExists ?? false,
       replaces,
+      isPreview: false,
       statement: statement.text,
       guarantee: guaranteeOf(plan),
       ...{ plan: result.plan, placement: result.placement },
@@ -315,6 +341,15 @@ function withSlotsOf(topology: Topology, held: ReadonlyMap<string, number>): Top
     return { ...worker, slotsUsed };
   });
   return held.size === 0 ? topology : { ...topology, workers };
+}
+
+/** Rows are shown while somebody looks, so a preview is asked for in a way that can show them. */
+function refusePreview({ position }: Statement): OperatingError {
+  return new OperatingError("BinderError", "never", "PREVIEW stands alone, not in a bundle", {
+    number: 2029,
+    position,
+    hint: "Type it by itself at the prompt, or POST it to /api/v1/streams/preview.",
+  });
 }
 
 function defined<T>(statement: Statement, define: () => T): T {

@@ -44,6 +44,11 @@ function written(schema: Schema, { formatter }: SinkOp): Schema {
 }
 
 function resolveSink(ast: AstSink, context: BindContext): ResolvedSink {
+  if (ast.kind === "preview") {
+    const config = { ROWS: ast.rowsMax };
+    const op = { kind: "sink", name: "preview", type: "Preview", config, formatter: {} } as const;
+    return { op, schema: undefined };
+  }
   if (ast.kind === "anonymous") {
     const { type, settings, position } = ast;
     const { schema, ...sink } = defineSink(type, settings, context.dialect, 1000, position);

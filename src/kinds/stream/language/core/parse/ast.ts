@@ -230,6 +230,8 @@ export type AstSink = { readonly position: Position } & (
       readonly type: string;
       readonly settings: readonly AstSetting[];
     }
+  /** What PREVIEW adds: whoever looks. */
+  | { readonly kind: "preview"; readonly rowsMax: number }
 );
 
 /** What a running query is: `SELECT … INTO sink`. */
@@ -260,6 +262,15 @@ export interface AstExplain {
   readonly format: "text" | "json";
   /** Without INTO it has no sinks. */
   readonly query: AstContinuousQuery;
+}
+
+/** `PREVIEW SELECT … [LIMIT n]`: the rows of a query for whoever asks, for as long as they look. */
+export interface AstPreview {
+  readonly kind: "preview";
+  /** Without sinks. */
+  readonly query: AstContinuousQuery;
+  /** `LIMIT n`. */
+  readonly rowsMax: number | undefined;
 }
 
 export type Statement = { readonly position: Position; readonly text: string } & (
@@ -313,6 +324,7 @@ export type Statement = { readonly position: Position; readonly text: string } &
       readonly settings: readonly AstSetting[];
     }
   | AstExplain
+  | AstPreview
   | {
       readonly kind: "drop";
       readonly object: ObjectKind;

@@ -4,12 +4,15 @@ import { parseCreate } from "./create-parser.ts";
 import { parseExplain, parseFormat } from "./explain-parser.ts";
 import { parseExpr } from "./expr-parser.ts";
 import { statementCharactersMax } from "./lexer.ts";
+import { parsePreview } from "./preview-parser.ts";
 import { parseQuery } from "./query-parser.ts";
 import { parseName, parseSet } from "./settings-parser.ts";
 import { parseContinuousQuery } from "./sink-parser.ts";
 import { TokenReader } from "./token-reader.ts";
 
-const heads = ["CREATE", "SELECT", "WITH", "DROP", "SHOW", "EXPLAIN", "PAUSE", "RESUME"] as const;
+const heads = [
+  ...["CREATE", "SELECT", "WITH", "DROP", "SHOW", "EXPLAIN", "PAUSE", "RESUME", "PREVIEW"],
+] as const;
 
 export function parseStatements(text: string): readonly Statement[] {
   const reader = new TokenReader(text);
@@ -50,6 +53,7 @@ function parseStatementBody(reader: TokenReader): StatementBody {
   if (reader.takeWords("DROP")) return parseDrop(reader);
   if (reader.takeWords("SHOW")) return parseShow(reader);
   if (reader.takeWords("EXPLAIN")) return parseExplain(reader);
+  if (reader.takeWords("PREVIEW")) return parsePreview(reader);
   if (reader.takeWords("PAUSE", "QUERY")) return { kind: "pause", name: queryName(reader) };
   if (reader.takeWords("RESUME", "QUERY")) return { kind: "resume", name: queryName(reader) };
   if (reader.isWords("SELECT") || reader.isWords("WITH") || reader.isSymbol("(")) {

@@ -16,7 +16,8 @@ import { parseName, parseSettings } from "./settings-parser.ts";
 import type { TokenReader } from "./token-reader.ts";
 import { parseWatermark, parseWindow } from "./window-parser.ts";
 
-export function parseQuery(reader: TokenReader): AstQuery {
+/** `mayLimit`: LIMIT may follow, for the caller to read. */
+export function parseQuery(reader: TokenReader, mayLimit = false): AstQuery {
   return reader.nested(() => {
     const position = reader.position();
     const ctes: { readonly name: AstName; readonly query: AstQuery }[] = [];
@@ -27,7 +28,7 @@ export function parseQuery(reader: TokenReader): AstQuery {
         ctes.push({ name, query: parseParenthesized(reader) });
       } while (reader.takeSymbol(","));
     }
-    const body = parseBody(reader);
+    const body = parseBody(reader, mayLimit);
     return reader.made({ position, ctes, body }, body);
   });
 }
@@ -39,7 +40,7 @@ function parseParenthesized(reader: TokenReader): AstQuery {
   return query;
 }
 
-function parseBody(reader: TokenReader): AstQueryBody {
+function parseBody(reader: TokenReader, mayLimit: boolean): AstQueryBody {
   let left = parseBodyPart(reader);
   while (reader.isWords("UNION")) {
     const position = reader.position(reader.take());
@@ -50,7 +51,7 @@ function parseBody(reader: TokenReader): AstQueryBody {
     const right = parseBodyPart(reader);
     left = reader.made({ kind: "union", left, right, position }, left, right);
   }
-  refuseOrder(reader);
+  if (!mayLimit || !reader.isWords("LIMIT")) refuseOrder(reader);
   return left;
 }
 
@@ -66,7 +67,9 @@ function refuseOrder(reader: TokenReader): void {
   if (!isLimit && !reader.isWords("ORDER", "BY")) return;
   throw new DialectError(2008, `${isLimit ? "LIMIT" : "ORDER BY"} is not supported on a stream`, {
     position: reader.position(),
-    hint: "The first rows of each window: QUALIFY ROW_NUMBER() OVER (ORDER BY …) <= n.",
+    hint: `The first rows of each window: QUALIFY ROW_NUMBER() OVER (ORDER BY …) <= n.${
+      isLimit ? " To look at some rows: PREVIEW SELECT … LIMIT n." : ""
+    }`,
   });
 }
 
