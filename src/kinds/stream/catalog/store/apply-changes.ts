@@ -89,14 +89,14 @@ async function applyAll(tx: CatalogTx, request: RequestToApply): Promise<ApplyOu
     return { kind: "replan", cause: changedMeanwhile() };
   }
   const answers: ChangeAnswer[] = [];
-  const ids: string[] = [];
+  const ids: (string | undefined)[] = [];
   const { dialled } = request;
   const bundle = { isAlone: changes.length === 1, queries: new Set<string>(), superseded: [] };
   const applying = { tx, nowMs: await tx.nowMs(), ids, dialled, bundle };
   for (const change of changes) {
     const { answer, id } = await apply(applying, change);
     answers.push(answer);
-    ids.push(id ?? "");
+    ids.push(wasThere(answer) ? undefined : id);
   }
   await settleSuperseded(applying);
   if (answers.some(isDefinition)) {
@@ -134,6 +134,10 @@ async function apply(
 
 function withId(answer: Extract<ChangeAnswer, { readonly kind: "created" }>) {
   return { answer, id: answer.id };
+}
+
+function wasThere(answer: ChangeAnswer): boolean {
+  return answer.kind === "created" && answer.existed;
 }
 
 /** Whether later plans may come out otherwise; queries refer to definitions and are none. */

@@ -16,8 +16,8 @@ export interface DialledWorker {
 export interface Applying {
   readonly tx: CatalogTx;
   readonly nowMs: number;
-  /** The ids of the rows that each earlier change of the request made or found. */
-  readonly ids: readonly string[];
+  /** The ids of the rows that each earlier change of the request made; `undefined` if found. */
+  readonly ids: readonly (string | undefined)[];
   /** By `host:port`. */
   readonly dialled: ReadonlyMap<string, DialledWorker>;
   readonly bundle: Bundle;
@@ -59,8 +59,11 @@ export function isNewId(written: string): boolean {
 /** The id of a row that a change refers to; `new:N` is what the N-th change of the request made. */
 export function idOf({ ids }: Applying, written: string): string {
   if (!isNewId(written)) return written;
-  const id = ids[Number(written.slice(newPrefix.length))];
-  assert(id !== undefined && id !== "", "a change refers to rows of earlier changes");
+  const place = Number(written.slice(newPrefix.length));
+  assert(place < ids.length, "a change refers to rows of earlier changes");
+  const id = ids[place];
+  // IF NOT EXISTS found a row that was not there yet when the request was planned.
+  if (id === undefined) throw new PlanOutdated();
   return id;
 }
 

@@ -7,6 +7,7 @@ import type {
   CreateQuery,
   CreateSink,
 } from "../core/changes.ts";
+import { describeSource } from "../core/describe-source.ts";
 import { hideSecrets, hideSecretsOfPlan, withoutSecrets } from "../core/secrets.ts";
 import type { QueryRow } from "../core/tables.ts";
 import { type Applying, alreadyExists, idOf, nextId, PlanOutdated } from "./applying.ts";
@@ -87,10 +88,9 @@ export async function createPhysicalSource(
       ? null
       : await resolveWorker(tx, placement, "WorkerDoesNotExistForPhysical");
   const { source_id } = source;
-  // Secrets say how a source is reached, not which one it is.
-  const { shown: described } = hideSecrets("source", type, change.config, { id: "" });
-  const description = [source_id, workerId, type, sorted(described), sorted(parser)];
-  const description_key = JSON.stringify(description);
+  const { config } = change;
+  const described = { sourceId: source_id, workerId, type, config, parser };
+  const description_key = describeSource(described);
   const existing = await tx.db
     .selectFrom("physical_sources")
     .select("physical_source_id")
@@ -317,8 +317,4 @@ function created(object: Created["object"], id: string, name: string | null): Cr
 
 function found(object: Created["object"], id: string, name: string | null): Created {
   return { kind: "created", object, id, name, existed: true };
-}
-
-function sorted(settings: object): object {
-  return Object.fromEntries(Object.entries(settings).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -183,6 +183,46 @@ export function testRaces(fixture: StoreFixture): void {
       assert.ok(seen.size > 0);
     });
 
+    test("[SC21, SC40] many who create different things at one time all succeed", async (t) => {
+      const [one, other] = await openPair(fixture, t, 1_000);
+      const requests = Array.from({ length: 24 }, (_, at) => {
+        const catalog = at % 2 === 0 ? one : other;
+        return outcomeOf(
+          catalog.run(
+            `CREATE LOGICAL SOURCE s${at}(a INT8)`,
+            `CREATE PHYSICAL SOURCE FOR s${at} TYPE File SET('a' AS "SOURCE".FILE_PATH)`,
+            `CREATE SINK k${at} TYPE Void`,
+            `CREATE QUERY q${at} AS SELECT a FROM s${at} INTO k${at}`,
+          ),
+        );
+      });
+      for (const outcome of await Promise.all(requests)) {
+        assert.ok(wasMade(outcome), JSON.stringify(outcome));
+      }
+    });
+
+    test("[SC7, SC21] a bundle with IF NOT EXISTS reads the source that it finds, once", async (t) => {
+      const [one] = await openPair(fixture, t, 100);
+      const bundle = [
+        "CREATE LOGICAL SOURCE IF NOT EXISTS s(a INT8)",
+        `CREATE PHYSICAL SOURCE IF NOT EXISTS FOR s TYPE File SET('a' AS "SOURCE".FILE_PATH, 'w2' AS "SOURCE"."HOST")`,
+        "CREATE SINK IF NOT EXISTS k TYPE Void",
+      ];
+      const planOf = async (name: string): Promise<string> => {
+        await one.run(...bundle, `CREATE QUERY ${name} AS SELECT a FROM s INTO k`);
+        return await one.store.read(async ({ db }) => {
+          const { plan } = await db
+            .selectFrom("query_plans")
+            .innerJoin("queries", "queries.query_id", "query_plans.query_id")
+            .select("plan")
+            .where("name", "=", name)
+            .executeTakeFirstOrThrow();
+          return plan;
+        });
+      };
+      assert.deepEqual(JSON.parse(await planOf("second")), JSON.parse(await planOf("first")));
+    });
+
     test("[SC4, SC40] creations and drops of a few names by many leave what was answered", async (t) => {
       const [one, other] = await openPair(fixture, t, 1_000);
       const names = ["a", "b", "c"];

@@ -27,6 +27,8 @@ import {
   sourceDescriptors,
 } from "../../../language/core/index.ts";
 import type { CatalogChange, CreateQuery } from "../changes.ts";
+import { describeSource } from "../describe-source.ts";
+import { findWorker } from "../find-worker.ts";
 import { placeQuery } from "../placement/place-query.ts";
 import type {
   CatalogSnapshot,
@@ -206,12 +208,17 @@ class StatementPlanner {
     const { logical, ifNotExists } = statement;
     const defined = definePhysicalSource(statement, this.#catalog, this.#dialect);
     const sourceId = this.#catalog.sourceNamed(logical.text)?.id ?? "";
-    this.#catalog.putPhysical(sourceId, { id: this.#newId, ...defined });
     const { logical: logicalName, type, parser } = defined;
-    return {
-      ...{ kind: "createPhysicalSource", ifNotExists, sourceId, logicalName, type, parser },
-      ...placementOf(defined.config),
-    };
+    const { placement, config } = placementOf(defined.config);
+    const { workers } = this.#topology;
+    const worker = placement === undefined ? undefined : findWorker(workers, placement);
+    const workerId = worker?.workerId ?? null;
+    const description = describeSource({ sourceId, workerId, type, config, parser });
+    if (!ifNotExists || !this.#catalog.hasPhysical(description)) {
+      this.#catalog.putPhysical(sourceId, { id: this.#newId, ...defined }, description);
+    }
+    const change = { kind: "createPhysicalSource", ifNotExists, sourceId, logicalName } as const;
+    return { ...change, type, parser, placement, config };
   }
 
   #createSink(statement: Of<"createSink">): CatalogChange {

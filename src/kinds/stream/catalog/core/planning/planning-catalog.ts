@@ -47,6 +47,8 @@ export class PlanningCatalog implements Catalog {
   readonly #sources = new Map<string, KnownSource>();
   /** By the id of the logical source. */
   readonly #physical = new Map<string, PhysicalSource[]>();
+  /** The ids of physical sources, by what describes them. */
+  readonly #described = new Map<string, string>();
   readonly #sinks = new Map<string, KnownSink>();
   readonly #tables = new Map<string, LakeTable & { readonly tableId: number }>();
   readonly #used = {
@@ -65,7 +67,8 @@ export class PlanningCatalog implements Catalog {
     }
     for (const row of physicalSources) {
       if (row.superseded_by !== null) continue;
-      this.putPhysical(row.source_id, physicalOf(row, names.get(row.source_id) ?? ""));
+      const source = physicalOf(row, names.get(row.source_id) ?? "");
+      this.putPhysical(row.source_id, source, row.description_key);
     }
     for (const row of sinks) {
       if (row.superseded_by === null) this.putSink(row.sink_id, sinkOf(row));
@@ -128,7 +131,12 @@ export class PlanningCatalog implements Catalog {
     this.#sources.set(keyOf(source.name), { id, kind, source });
   }
 
-  putPhysical(sourceId: string, source: PhysicalSource): void {
+  hasPhysical(description: string): boolean {
+    return this.#described.has(description);
+  }
+
+  putPhysical(sourceId: string, source: PhysicalSource, description: string): void {
+    this.#described.set(description, String(source.id));
     const known = this.#physical.get(sourceId);
     if (known === undefined) this.#physical.set(sourceId, [source]);
     else known.push(source);
@@ -147,6 +155,9 @@ export class PlanningCatalog implements Catalog {
   }
 
   dropPhysical(id: string): void {
+    for (const [description, described] of this.#described) {
+      if (described === id) this.#described.delete(description);
+    }
     for (const [sourceId, sources] of this.#physical) {
       const kept = sources.filter((one) => one.id !== id);
       if (kept.length < sources.length) this.#physical.set(sourceId, kept);
