@@ -10,8 +10,11 @@ export interface GeneratorReaderOptions extends RowGeneratorOptions {
   readonly clock: Clock;
 }
 
-/** How long a reader with a rate waits before it gives the next rows. */
-const paceMs = 10;
+/**
+ * How long a reader with a rate waits before it gives the next rows: until the next one is due, but
+ * not for each of many, and not so long that its silence looks like that of a source without rows.
+ */
+const paceMs = { min: 10, max: 100 };
 
 export function openGeneratorReader(options: GeneratorReaderOptions): SourceReader {
   const { rate, clock } = options;
@@ -26,7 +29,9 @@ export function openGeneratorReader(options: GeneratorReaderOptions): SourceRead
     if (rate !== undefined) {
       due = firstRow + Math.floor(((clock.nowMs() - startMs) / 1000) * rate) - row;
       if (due <= 0) {
-        await sleep(clock, paceMs, closed.signal);
+        const nextMs = ((row + 1 - firstRow) / rate) * 1000 - (clock.nowMs() - startMs);
+        const waitMs = Math.min(paceMs.max, Math.max(paceMs.min, Math.ceil(nextMs)));
+        await sleep(clock, waitMs, closed.signal);
         return { kind: closed.signal.aborted ? "end" : "idle" };
       }
     }
