@@ -750,6 +750,7 @@ test("[AP20] OpenAPI describes every route of the API", async () => {
       "/api/v1/streams/queries/{name}/resume",
       "/api/v1/streams/sinks",
       "/api/v1/streams/sinks/{name}",
+      "/api/v1/streams/snapshot",
       "/api/v1/streams/sources",
       "/api/v1/streams/sources/{name}",
       "/api/v1/streams/views",

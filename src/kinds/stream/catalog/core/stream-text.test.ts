@@ -62,5 +62,6 @@ test("[SC30, SR6] a script is cut at semicolons of the statement's own language"
   ];
   const script = `${statements.join(";\n\n")};\n;SELECT 'unfinished`;
   const split = splitStatements(script, [streamLanguage]);
-  assert.deepEqual(split, { statements, rest: "SELECT 'unfinished" });
+  const starts = statements.map((statement) => script.indexOf(statement));
+  assert.deepEqual(split, { statements, starts, rest: "SELECT 'unfinished" });
 });

@@ -69,10 +69,10 @@ const catalogCells = {
     error_worker_id: "text?",
     guarantee: "text",
     failures_in_a_row: "number",
-    is_preview: "number",
     superseded_by: "text?",
     created_at_ms: "number",
     state_changed_at_ms: "number",
+    is_preview: "number",
   },
   query_plans: {
     query_id: "text",
