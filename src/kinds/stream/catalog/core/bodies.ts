@@ -3,6 +3,7 @@
  * JSON. Secrets are in none of them: the rows that they are made from have references (SC9).
  */
 import type { Schema, Settings } from "../../language/core/index.ts";
+import type { QueryDetail } from "./query-detail.ts";
 import type { DesiredState, FragmentState, QueryState, StopMode } from "./states.ts";
 
 export interface LogicalSourceBody {
@@ -43,6 +44,8 @@ export interface QueryBody {
   readonly query_id: string;
   readonly name: string | null;
   readonly state: QueryState;
+  /** What the states of its fragments say beyond that. */
+  readonly detail: QueryDetail | null;
   /** Why it is in this state. */
   readonly state_reason: string;
   readonly desired_state: DesiredState;

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { onlyFields } from "../../../../ground/http/index.ts";
+import { queryDetails } from "../core/query-detail.ts";
 import { desiredStates, fragmentStates, queryStates, stopModes } from "../core/states.ts";
 
 const moment = z.number().describe("Milliseconds since 1970, by the database's clock.");
@@ -68,6 +69,10 @@ const queryFields = {
   query_id: z.string(),
   name: z.string().nullable(),
   state: queryState,
+  detail: z
+    .enum(queryDetails)
+    .nullable()
+    .describe("Some fragments run and others do not yet; or a stop waits for a lost worker."),
   state_reason: z.string(),
   desired_state: z.enum(desiredStates),
   stop_mode: z.enum(stopModes).nullable(),

@@ -135,7 +135,7 @@ const queries: Layout<QueryBody> = {
   cells: (row) => [
     row.query_id,
     row.name,
-    row.state,
+    row.detail === null ? row.state : `${row.state} (${row.detail})`,
     row.state_reason,
     row.stop_mode === null ? row.desired_state : `${row.desired_state} (${row.stop_mode})`,
     Object.entries(row.fragments)

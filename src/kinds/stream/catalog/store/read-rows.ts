@@ -20,6 +20,7 @@ import type {
 } from "../core/bodies.ts";
 import type { ShowFilter } from "../core/changes.ts";
 import { findWorker } from "../core/find-worker.ts";
+import { detailOf, type FragmentCount } from "../core/query-detail.ts";
 import type {
   FragmentRow,
   LogicalSourceRow,
@@ -134,10 +135,13 @@ export async function readQueries(tx: Tx, filter: ShowFilter): Promise<readonly 
   }
   const rows = await query.execute();
   requireNamed(rows, "query", byName ?? byId);
-  const counts = await countFragments(tx);
+  const counts = await countFragments(
+    tx,
+    rows.map(({ query_id }) => query_id),
+  );
   return rows
     .sort(byNumber(({ query_id }) => query_id))
-    .map((row) => queryBody(row, row.statement, counts.get(row.query_id) ?? {}));
+    .map((row) => queryBody(row, row.statement, counts.get(row.query_id) ?? []));
 }
 
 /** A query by its name, or else by its id. */
@@ -236,18 +240,40 @@ export function doesNotExist(what: string, name: string): OperatingError {
   });
 }
 
-async function countFragments({ db }: Tx): Promise<ReadonlyMap<string, QueryBody["fragments"]>> {
-  const rows = await db
+/** Each of more queries is counted with all others: a list of ids has its bound. */
+const countedAloneMax = 100;
+
+async function countFragments(
+  { db }: Tx,
+  queryIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly FragmentCount[]>> {
+  let query = db
     .selectFrom("query_fragments")
-    .select(({ fn }) => ["query_id", "state", fn.countAll<number>().as("count")])
-    .groupBy(["query_id", "state"])
-    .execute();
-  const counts = new Map<string, Partial<Record<FragmentRow["state"], number>>>();
-  for (const { query_id, state, count } of rows) {
-    const known = counts.get(query_id) ?? {};
-    known[state] = Number(count);
-    counts.set(query_id, known);
-  }
+    .leftJoin("workers", "workers.worker_id", "query_fragments.worker_id")
+    .select(({ fn }) => [
+      "query_id",
+      "query_fragments.state",
+      "workers.state as worker_state",
+      fn.countAll<number>().as("count"),
+    ])
+    .groupBy(["query_id", "query_fragments.state", "workers.state"]);
+  if (queryIds.length <= countedAloneMax) query = query.where("query_id", "in", queryIds);
+  const rows = queryIds.length === 0 ? [] : await query.execute();
+  return Map.groupBy(
+    rows.map(({ query_id, state, worker_state, count }) => ({
+      query_id,
+      state,
+      isReachable: worker_state === "ACTIVE",
+      count: Number(count),
+    })),
+    ({ query_id }) => query_id,
+  );
+}
+
+/** How many fragments are in each state. */
+function countsByState(fragments: readonly FragmentCount[]): QueryBody["fragments"] {
+  const counts: Partial<Record<FragmentRow["state"], number>> = {};
+  for (const { state, count } of fragments) counts[state] = (counts[state] ?? 0) + count;
   return counts;
 }
 
@@ -291,12 +317,13 @@ export function sinkBody(row: SinkRow): SinkBody {
 export function queryBody(
   row: QueryRow,
   statement: string,
-  fragments: QueryBody["fragments"],
+  fragments: readonly FragmentCount[],
 ): QueryBody {
   return {
     query_id: row.query_id,
     name: row.name,
     state: row.state,
+    detail: detailOf(row.state, fragments),
     state_reason: row.state_reason,
     desired_state: row.desired_state,
     stop_mode: row.stop_mode,
@@ -307,7 +334,7 @@ export function queryBody(
       row.error_code === null
         ? null
         : { code: row.error_code, number: row.error_number, worker_id: row.error_worker_id },
-    fragments,
+    fragments: countsByState(fragments),
     statement,
     created_at_ms: row.created_at_ms,
     state_changed_at_ms: row.state_changed_at_ms,

@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { eventually } from "../../../../ground/kernel/testing/eventually.ts";
+import type { Tx } from "../../../../ground/store/index.ts";
 import type { StoreFixture } from "../../../../ground/store/testing/store-fixture.ts";
 import type { ChangeAnswer, QueryBody } from "../core/bodies.ts";
 import type { CatalogChange, CatalogQuestion, ShowFilter } from "../core/changes.ts";
+import type { QueryRow } from "../core/tables.ts";
 import { createLakeGuard } from "../statements/lake-guard.ts";
 import { endQuery } from "../testing/end-query.ts";
 import {
@@ -20,7 +22,7 @@ import {
   statementOf,
   worker,
 } from "../testing/scripted-catalog.ts";
-import { moveQuery } from "./move-rows.ts";
+import { moveFragment, moveQuery } from "./move-rows.ts";
 import { findQuery } from "./read-rows.ts";
 import { readStoredPlan } from "./stored-plans.ts";
 
@@ -417,6 +419,36 @@ export function testRequests(fixture: StoreFixture): void {
       const [first] = detail.history;
       assert.deepEqual([first?.from_state, first?.to_state], ["NONE", "PENDING"]);
       assert.deepEqual(await slotsUsed(scripted), [1, 1]);
+    });
+
+    test("[SC46] what a state leaves open is told from fragments and workers", async (t) => {
+      const scripted = await openPopulated(fixture, t);
+      const { store, catalog } = scripted;
+      const detail = async () => (await catalog.query("q")).detail;
+      const move = async (change: (tx: Tx, row: QueryRow) => Promise<unknown>) => {
+        await store.catalogTransaction(async (tx) => {
+          const row = await findQuery(tx, "q");
+          assert(row !== undefined);
+          await change(tx, row);
+        });
+      };
+      assert.equal(await detail(), null);
+      await move(async (tx, row) => {
+        await moveQuery(tx, row, "DEPLOYING", {});
+        const [first] = await tx.db.selectFrom("query_fragments").selectAll().execute();
+        assert(first !== undefined);
+        await moveFragment(tx, first, "RUNNING");
+      });
+      assert.equal(await detail(), "PARTIALLY_DEPLOYED");
+      await move((tx, row) => moveQuery(tx, row, "STOPPING", {}));
+      assert.equal(await detail(), null);
+      await move((tx) => tx.update("workers", "w2", { state: "UNREACHABLE" }));
+      assert.equal(await detail(), "STOPPING_STUCK");
+      const [listed] = (await catalog.read("query", { byName: "q" })) as readonly QueryBody[];
+      assert.deepEqual(
+        [listed?.detail, listed?.fragments],
+        [await detail(), { PENDING: 1, RUNNING: 1 }],
+      );
     });
 
     test("[SC21] a plan is made anew when what it uses has changed meanwhile, and not otherwise", async (t) => {
