@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { eventually } from "../../../../ground/kernel/testing/eventually.ts";
-import type { Tx } from "../../../../ground/store/index.ts";
+import type { CatalogTx } from "../../../../ground/store/index.ts";
 import type { StoreFixture } from "../../../../ground/store/testing/store-fixture.ts";
 import type { ChangeAnswer, QueryBody } from "../core/bodies.ts";
 import type { CatalogChange, CatalogQuestion, ShowFilter } from "../core/changes.ts";
@@ -425,7 +425,7 @@ export function testRequests(fixture: StoreFixture): void {
       const scripted = await openPopulated(fixture, t);
       const { store, catalog } = scripted;
       const detail = async () => (await catalog.query("q")).detail;
-      const move = async (change: (tx: Tx, row: QueryRow) => Promise<unknown>) => {
+      const move = async (change: (tx: CatalogTx, row: QueryRow) => Promise<unknown>) => {
         await store.catalogTransaction(async (tx) => {
           const row = await findQuery(tx, "q");
           assert(row !== undefined);
