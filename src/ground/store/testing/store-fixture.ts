@@ -1,5 +1,4 @@
 /** What the contract suite needs to test a store on a database. */
-import type { TestContext } from "node:test";
 import type { Store } from "../core/store.ts";
 
 export interface StoreFixture {
@@ -10,6 +9,11 @@ export interface StoreFixture {
   createPlace(): Promise<StorePlace>;
   /** A new place with today's schema, if there is a faster way than setting it up. */
   createStore?(): Promise<StorePlace>;
+}
+
+/** A test, or a whole file of tests: `{ after }` of node:test. */
+export interface Ending {
+  after(end: () => unknown): void;
 }
 
 export interface OpenOptions {
@@ -28,7 +32,7 @@ export interface StorePlace {
 /** A place with today's schema, and a store on it. Both are removed when the test ends. */
 export async function openFresh(
   fixture: StoreFixture,
-  test: TestContext,
+  test: Ending,
   options: OpenOptions = {},
 ): Promise<{ readonly store: Store; readonly place: StorePlace }> {
   const place = await createStore(fixture, options);
@@ -38,7 +42,7 @@ export async function openFresh(
 /** One more store on a place, as another process would have one. */
 export async function openOn(
   place: StorePlace,
-  test: TestContext,
+  test: Ending,
   options: OpenOptions = {},
 ): Promise<Store> {
   const store = await place.open(options);

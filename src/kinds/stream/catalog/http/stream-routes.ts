@@ -16,7 +16,7 @@ import type { ShowFilter } from "../core/changes.ts";
 import type { Planned } from "../core/planner.ts";
 import { quoteName, quoteText } from "../core/print-statement.ts";
 import { type QueryState, queryStates } from "../core/states.ts";
-import type { StreamCatalog } from "../service/stream-catalog.ts";
+import { isChange, type StreamCatalog } from "../service/stream-catalog.ts";
 import { changeRow } from "../statements/answers.ts";
 import { inOwnText, statementOfBody } from "./statements-of-bodies.ts";
 import {
@@ -161,7 +161,7 @@ export function streamRoutes(catalog: StreamCatalogPort): InstallRoutes {
         const answers = await catalog.execute(request, disconnectSignal(reply));
         return {
           answers: answers.map((answer) => {
-            assert(answer.kind !== "shown" && answer.kind !== "explained", "a bundle changes");
+            assert(isChange(answer), "a bundle changes");
             const [object, name, id, status] = changeRow(answer);
             return { object, name, id, status };
           }),
@@ -358,10 +358,7 @@ async function executeOne(
   signal: AbortSignal,
 ): Promise<ChangeAnswer> {
   const [answer] = await catalog.execute({ statements: [statement], requestId }, signal);
-  assert(
-    answer !== undefined && answer.kind !== "shown" && answer.kind !== "explained",
-    "it changes",
-  );
+  assert(answer !== undefined && isChange(answer), "it changes");
   return answer;
 }
 

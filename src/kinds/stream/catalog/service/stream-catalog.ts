@@ -65,7 +65,9 @@ export type StatementAnswer =
       readonly rows: readonly CatalogBody[];
       readonly format: "text" | "json";
       readonly asStatement: boolean;
-    };
+    }
+  /** SHOW QUERY name. */
+  | { readonly kind: "query"; readonly query: QueryDetailBody; readonly format: "text" | "json" };
 
 const requestsMaxDefault = 64;
 const triesMax = 5;
@@ -235,6 +237,11 @@ export class StreamCatalog {
   }
 }
 
+/** What the statement changed; the others only ask. */
+export function isChange(answer: StatementAnswer): answer is ChangeAnswer {
+  return answer.kind === "created" || answer.kind === "dropped" || answer.kind === "desired";
+}
+
 const hasEnded: ReadonlySet<QueryBody["state"]> = new Set(["FAILED", "TERMINATED", "STOPPED"]);
 
 async function answerQuestion(tx: Tx, question: CatalogQuestion): Promise<StatementAnswer> {
@@ -242,6 +249,9 @@ async function answerQuestion(tx: Tx, question: CatalogQuestion): Promise<Statem
     return { kind: "explained", text: question.answer, format: question.format };
   }
   const { object, filter, format, asStatement } = question;
+  const { byName } = filter;
+  const isOne = object === "query" && byName !== undefined && !asStatement;
+  if (isOne) return { kind: "query", query: await readQueryDetail(tx, byName), format };
   const rows = await readObjects(tx, object, filter);
   return { kind: "shown", object, rows, format, asStatement };
 }

@@ -13,7 +13,8 @@ import type {
   StreamWorkerBody,
 } from "../core/bodies.ts";
 import { printSchema, printStatement } from "../core/print-statement.ts";
-import type { StatementAnswer } from "../service/stream-catalog.ts";
+import { isChange, type StatementAnswer } from "../service/stream-catalog.ts";
+import { queryColumns, queryLines, shortStatement } from "./query-table.ts";
 
 type Replaced = NonNullable<Extract<ChangeAnswer, { readonly kind: "created" }>["replaced"]>;
 
@@ -27,9 +28,11 @@ export function answerOf(answers: readonly StatementAnswer[]): LocalAnswer {
     );
   }
   if (first?.kind === "shown") return shown(first);
-  const changes = answers.flatMap((each) =>
-    each.kind === "explained" || each.kind === "shown" ? [] : [each],
-  );
+  if (first?.kind === "query") {
+    if (first.format === "json") return table(["json"], [[JSON.stringify(first.query)]]);
+    return table(queryColumns, queryLines(first.query));
+  }
+  const changes = answers.filter(isChange);
   return table(["object", "name", "id", "status"], changes.map(changeRow));
 }
 
@@ -85,7 +88,7 @@ function shown({
   if (asStatement)
     return table(
       ["statement"],
-      rows.map((row) => [printStatement(row)]),
+      rows.flatMap((row) => printStatement(row).split("\n")).map((line) => [line]),
     );
   if (format === "json")
     return table(
@@ -142,7 +145,7 @@ const queries: Layout<QueryBody> = {
       .map(([state, count]) => `${count} ${state}`)
       .join(", "),
     row.guarantee,
-    row.statement,
+    shortStatement(row.statement),
   ],
 };
 const workers: Layout<StreamWorkerBody> = {

@@ -3,10 +3,10 @@
  * several requests do at one time.
  */
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
 import type { Store } from "../../../../ground/store/index.ts";
 import {
+  type Ending,
   openFresh,
   openOn,
   type StoreFixture,
@@ -31,7 +31,7 @@ export interface PlannedCatalog {
 /** As many catalogs as asked for, each with a connection of its own, and two workers. */
 export async function openPlanned(
   fixture: StoreFixture,
-  test: TestContext,
+  test: Ending,
   count = 1,
 ): Promise<readonly PlannedCatalog[]> {
   const { store, place } = await openFresh(fixture, test);
