@@ -446,6 +446,25 @@ const cases: readonly [name: string, given: QueryView, want: readonly string[]][
     ["redeploy"],
   ],
   [
+    "[SD33] a query that failed stays until it is dropped",
+    view(queryRow({ state: "FAILED" }), [fragmentRow("f0@w1", "FAILED")], [up("w1")]),
+    [],
+  ],
+  [
+    "[SD33] so does one that has ended",
+    view(queryRow({ state: "TERMINATED" }), [fragmentRow("f0@w1", "TERMINATED")], [up("w1")]),
+    [],
+  ],
+  [
+    "[SD33] and then it goes",
+    view(
+      queryRow({ state: "FAILED", desired_state: "STOPPED", stop_mode: "HARD" }),
+      [fragmentRow("f0@w1", "FAILED")],
+      [up("w1")],
+    ),
+    ["STOPPING"],
+  ],
+  [
     "[SD22] a soft stop goes to the workers with sources",
     view({ ...dropped, stop_mode: "SOFT" }, both("RUNNING"), [
       up("w1", report("f0", "RUNNING")),
