@@ -5,6 +5,7 @@
  */
 import { parseArgs } from "node:util";
 import { benchAssign } from "./assign.ts";
+import { benchCoordinator } from "./coordinator.ts";
 import { benchFailover } from "./failover.ts";
 import { benchLibraries } from "./libraries.ts";
 import { benchLoad } from "./load.ts";
@@ -16,6 +17,7 @@ import { benchTables } from "./tables.ts";
 
 const benches: Record<string, (options: BenchOptions, report: Report) => Promise<void>> = {
   assign: benchAssign,
+  coordinator: benchCoordinator,
   failover: benchFailover,
   libraries: benchLibraries,
   load: benchLoad,
