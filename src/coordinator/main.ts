@@ -1,7 +1,6 @@
 /** The entry point of a coordinator and of a query-api. The logic is in the parts. */
 
-import { showLakeLocation } from "../data/lake/index.ts";
-import type { ControllerKind, ControllerPart, CoordinatorContext } from "../data/parts/index.ts";
+import type { ControllerKind, ControllerPart } from "../data/parts/index.ts";
 import { createSqlPart, createStatementsPart } from "../data/statements/index.ts";
 import { OperatingError } from "../ground/kernel/errors.ts";
 import {
@@ -18,7 +17,7 @@ import {
   readFilledTables,
   watchedRefreshTables,
 } from "../kinds/refresh/index.ts";
-import { createStreamPart, streamChannel, watchedStreamTables } from "../kinds/stream/index.ts";
+import { streamKind } from "../kinds/stream/index.ts";
 import { type OpenedController, openController } from "./open-controller.ts";
 import { registerParts } from "./open-tables.ts";
 import type { ControllerOptions } from "./options.ts";
@@ -29,12 +28,7 @@ export const controllerKinds: readonly ControllerKind<ControllerOptions>[] = [
   { createPart: createStatementsPart, createPartWithoutStore: createSqlPart },
   { createPart: createRefreshPart, watched: watchedRefreshTables },
   { createPart: createLoadPart },
-  {
-    createPart: (context, { streamDialect: dialect }) =>
-      createStreamPart(context, { readFilled: readFilledTables, dialect }),
-    watched: watchedStreamTables,
-    channels: [streamChannel],
-  },
+  streamKind(readFilledTables),
   { createPart: createAskPart, createPartWithoutStore: createAskReplicaPart },
 ];
 
@@ -48,13 +42,12 @@ export async function runController(
   const channels = allKinds.flatMap((kind) => kind.channels ?? []);
   const { context, parts: ground } = await openController(options, { watched, channels });
   const kinds = await partsOf(context, options, allKinds);
-  const { logger, clock, role, version, node } = context;
+  const { logger, clock, node } = context;
   const api = await serveApi(context, options, kinds);
   const parts = [...ground, ...kinds, api];
   for (const part of kinds) part.start?.();
   node.start();
-  const shown = "store" in context ? { store: context.store.dialect, lake: lakeOf(context) } : {};
-  logger.info({ url: api.url, role, version, ...shown }, "listening");
+  logger.info(api.shown, "listening");
   await tellSupervisor({ kind: "ready", url: api.url });
 
   const failures = kinds.flatMap(({ failure }) => failure ?? []);
@@ -82,8 +75,4 @@ async function partsOf(
     if (part !== undefined) parts.push(part);
   }
   return "store" in context ? registerParts(context, parts) : parts;
-}
-
-function lakeOf({ places }: CoordinatorContext): string {
-  return showLakeLocation(places.tables);
 }

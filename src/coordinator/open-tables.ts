@@ -30,45 +30,36 @@ export async function openTables(
   options: ControllerOptions,
   store: Store,
 ): Promise<{ readonly context: CoordinatorContext; readonly parts: readonly Part[] }> {
-  const { engine, node, leadership, clock, logger, prng, tracing } = context;
   const { objects, part } = await openObjects(context);
   const uploads = await openUploadsHere(context);
-  const catalog = new LakeStore({ store, prng: prng.fork("lake") });
+  const catalog = new LakeStore({ store, prng: context.prng.fork("lake") });
   if (context.role === "coordinator") await claimOwnLake(context, store, objects, catalog);
+  const storeUrl = options.store ?? context.dataDir.storePath;
+  const lake = { store, storeUrl, catalog, objects, uploads };
+  return {
+    context: { ...context, ...lake, ...createStatements(context, lake) },
+    parts: [part, closing("uploads", 1_000, () => uploads.close())],
+  };
+}
+
+type LakeParts = Pick<CoordinatorContext, "store" | "catalog" | "objects" | "uploads">;
+
+function createStatements(context: ControllerContext, lake: LakeParts) {
+  const { engine, node, leadership, clock, logger, prng, tracing } = context;
+  const { manager } = node;
   const lakeStatements = new LakeStatements({
-    store,
-    catalog,
-    objects,
-    uploads,
+    ...lake,
     engine,
-    manager: node.manager,
+    manager,
     clock,
     prng: prng.fork("statements"),
     logger,
   });
   const statements = new StatementRouter({ clock, prng: prng.fork("query-ids") });
   statements.register(lakeStatements);
-  const queries = createQueriesPort({
-    manager: node.manager,
-    statements,
-    tracing,
-    checkLeads: () => leadership.check(),
-  });
-  const storeUrl = options.store ?? context.dataDir.storePath;
-  return {
-    context: {
-      ...context,
-      store,
-      storeUrl,
-      catalog,
-      objects,
-      uploads,
-      lakeStatements,
-      statements,
-      queries,
-    },
-    parts: [part, closing("uploads", 1_000, () => uploads.close())],
-  };
+  const checkLeads = (): Promise<void> => leadership.check();
+  const queries = createQueriesPort({ manager, statements, tracing, checkLeads });
+  return { lakeStatements, statements, queries };
 }
 
 /**

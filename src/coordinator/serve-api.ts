@@ -1,6 +1,7 @@
 /** Builds the HTTP server of this process from its parts. */
 
 import { join } from "node:path";
+import { showLakeLocation } from "../data/lake/index.ts";
 import type { ControllerContext, ControllerPart } from "../data/parts/index.ts";
 import { queryBody } from "../data/statements/index.ts";
 import type { ApiConfig } from "../faces/api/index.ts";
@@ -15,6 +16,8 @@ import type { ControllerOptions } from "./options.ts";
 
 export interface ApiPart extends Part {
   readonly url: string;
+  /** What the log says when the process listens. */
+  readonly shown: Readonly<Record<string, string>>;
 }
 
 export async function serveApi(
@@ -46,12 +49,21 @@ export async function serveApi(
   return {
     name: "api",
     url: api.url,
+    shown: { url: api.url, ...shownOf(context, store) },
     quiesce: [stopStep("refuse", 1_000, () => api.drain())],
     close: [
       stopStep("close api", 2_000, () => api.close()),
       stopStep("force api", 500, () => api.force()),
     ],
   };
+}
+
+function shownOf(
+  { role, version, places }: ControllerContext,
+  store: Store | undefined,
+): Readonly<Record<string, string>> {
+  if (store === undefined) return { role, version };
+  return { role, version, store: store.dialect, lake: showLakeLocation(places.tables) };
 }
 
 function apiConfig(context: ControllerContext, options: ControllerOptions): ApiConfig {

@@ -53,7 +53,7 @@ export async function startMonitor(config: MonitorConfig): Promise<Monitor> {
   const guard = new RequestGuard({ bindHost: config.host, hosts: config.hosts, origins: [] });
   const server = createServer((request, response) => {
     if (gate.isRestricted(request)) response.setHeader("connection", "close");
-    answer(request, response, guard, config, gate).catch(() =>
+    answer({ request, response, config, gate }, guard).catch(() =>
       send(response, 500, { code: "internal" }),
     );
   });
@@ -82,14 +82,15 @@ function isHealth({ url }: IncomingMessage): boolean {
   return healthPaths.has(url ?? "");
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  guard: RequestGuard,
-  config: MonitorConfig,
-  gate: ConnectionGate,
-): Promise<void> {
-  const { authorization } = request.headers;
+interface Asked {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly config: MonitorConfig;
+  readonly gate: ConnectionGate;
+}
+
+async function answer(asked: Asked, guard: RequestGuard): Promise<void> {
+  const { request, response, config } = asked;
   if (!hasOneHost(request)) {
     return send(response, 400, { code: "bad_request", message: "a request has one Host header" });
   }
@@ -99,6 +100,7 @@ async function answer(
   if (request.method !== "GET" && !(request.method === "HEAD" && healthPaths.has(path))) {
     return send(response, 405, { code: "method_not_allowed", message: `${path} takes GET` });
   }
+  if (path === "/metrics") return await answerMetrics(asked);
   if (path === "/healthz") return send(response, 200, { ok: true });
   if (path === "/readyz") {
     const { parts, ...state } = config.ready();
@@ -110,13 +112,14 @@ async function answer(
     const { ready } = config.ready();
     return sendText(response, ready ? 200 : 503, `Capstan is ${ready ? "" : "not "}ready.\n`);
   }
-  if (path !== "/metrics") {
-    return send(response, 404, { code: "not_found", message: `there is nothing at ${path}` });
-  }
+  return send(response, 404, { code: "not_found", message: `there is nothing at ${path}` });
+}
+
+async function answerMetrics({ request, response, config, gate }: Asked): Promise<void> {
   if (gate.isRestricted(request)) {
     return send(response, 503, { code: "overloaded", message: "all connections are busy" });
   }
-  const token = bearerToken(authorization);
+  const token = bearerToken(request.headers.authorization);
   if (!isLoopback(config.host) && (token === undefined || !config.mayRead(token))) {
     return send(response, 401, { code: "unauthenticated", message: "a token is needed" });
   }

@@ -91,14 +91,38 @@ export async function openWorker(
  * Opens the worker's disk: decoded columns, copies of files, artifacts, and files being written.
  */
 async function openFiles(
-  { ownDir, overflowDir, metrics, health, clock, logger }: ProcessContext,
+  process: ProcessContext,
   options: WorkerOptions,
   incarnation: Incarnation,
   places: LakePlaces,
 ) {
+  const { ownDir, health, clock } = process;
   const own = { part: "data_dir", name: "the worker's directory", path: ownDir };
-  const directories = await watchDirectories({ places: [own], health, clock, logger });
-  const capacityBytes = options.diskLimit ?? diskBytesDefault;
+  const directories = await watchDirectories({ ...process, places: [own] });
+  const { columnFiles, cache, spool } = await openCaches(process, options, incarnation);
+  const lake = await openLakeFiles(places.tables, { clock, cache });
+  const stagingDir = join(ownDir, "staging");
+  await emptyStaging(stagingDir);
+  const room = watchRoom({ health, clock }, stagingDir, places);
+  const parts = [
+    closing("watching", 500, () => {
+      directories.close();
+      room.close();
+    }),
+    closing("columns", 2_000, () => columnFiles.close()),
+    closing("downloads", 2_000, () => cache.close()),
+    closing("spool", 2_000, () => spool.close()),
+    closing("lake", 500, () => lake.close()),
+  ];
+  return { columnFiles, spool, objects: lake.objects, stagingDir, room, parts };
+}
+
+/** Opens the directories that share the worker's disk budget. */
+async function openCaches(
+  { ownDir, overflowDir, metrics, clock, logger }: ProcessContext,
+  { diskLimit: capacityBytes = diskBytesDefault }: WorkerOptions,
+  incarnation: Incarnation,
+) {
   const artifactFloorBytes = Math.floor(capacityBytes / 2);
   const budget = new DiskBudget({ capacityBytes, artifactFloorBytes, ...defaultDiskRatios });
   const columnFiles = await openColumnFiles(join(ownDir, "columns"), budget, logger);
@@ -124,21 +148,7 @@ async function openFiles(
     clock,
     logger,
   });
-  const lake = await openLakeFiles(places.tables, { clock, cache });
-  const stagingDir = join(ownDir, "staging");
-  await emptyStaging(stagingDir);
-  const room = watchRoom({ health, clock }, stagingDir, places);
-  const parts = [
-    closing("watching", 500, () => {
-      directories.close();
-      room.close();
-    }),
-    closing("columns", 2_000, () => columnFiles.close()),
-    closing("downloads", 2_000, () => cache.close()),
-    closing("spool", 2_000, () => spool.close()),
-    closing("lake", 500, () => lake.close()),
-  ];
-  return { columnFiles, spool, objects: lake.objects, stagingDir, room, parts };
+  return { columnFiles, cache, spool };
 }
 
 function watchRoom(

@@ -40,19 +40,10 @@ export async function serveWorker(
   options: WorkerOptions,
   kinds: readonly WorkerPart[],
 ): Promise<ServedWorker> {
-  const { host, workerId, incarnation, version, clusterToken, spool, tls, clock, logger } = context;
+  const { host, workerId, incarnation, version } = context;
   const advertisedHost = options.advertiseHost ?? advertisedOf(host);
-  const [http2] = kinds.flatMap((part) => part.http2 ?? []);
-  const artifacts = await startArtifactServer({
-    host,
-    port: options.dataPort,
-    token: clusterToken,
-    spool,
-    logger,
-    ...tls,
-    ...(http2 === undefined ? {} : { http2 }),
-  });
-  const scheme = tls.tls === undefined ? "http" : "https";
+  const artifacts = await serveArtifacts(context, options, kinds);
+  const scheme = context.tls.tls === undefined ? "http" : "https";
   const dataUrl = `${scheme}://${hostPort(advertisedHost, artifacts.port)}`;
   const refused = Promise.withResolvers<OperatingError | "dropped">();
   const register = registration(context, options, refused.resolve, () => ({
@@ -64,30 +55,15 @@ export async function serveWorker(
     onDropped: () => refused.resolve("dropped"),
     ...(options.join === undefined ? {} : { register }),
   });
-  const port = options.grpcPort;
-  const { accept } = node;
-  const control = await startControlServer({
-    host,
-    port,
-    token: clusterToken,
-    accept,
-    clock,
-    logger,
-    ...tls,
-  });
+  const control = await serveControl(context, options, node);
   const monitor = await serveMonitor(context, options.metricsPort, node, advertisedHost);
   const told = tellFacts(context, kinds, node, hostPort(advertisedHost, monitor.port));
+  const lake = showLakeLocation(context.places.tables);
+  const shown = { worker_id: workerId, incarnation, grpc_port: control.port, data_url: dataUrl };
   return {
     node,
     url: `http://${hostPort(host, monitor.port)}`,
-    shown: {
-      worker_id: workerId,
-      incarnation,
-      grpc_port: control.port,
-      data_url: dataUrl,
-      lake: showLakeLocation(context.places.tables),
-      version,
-    },
+    shown: { ...shown, lake, version },
     refused: refused.promise,
     parts: [
       told,
@@ -97,6 +73,24 @@ export async function serveWorker(
       closing("sessions", 2_000, () => node.stop()),
     ],
   };
+}
+
+async function serveArtifacts(
+  { host, clusterToken: token, spool, logger, tls }: OwnContext,
+  { dataPort: port }: WorkerOptions,
+  kinds: readonly WorkerPart[],
+) {
+  const [http2] = kinds.flatMap((part) => part.http2 ?? []);
+  const streams = http2 === undefined ? {} : { http2 };
+  return await startArtifactServer({ host, port, token, spool, logger, ...tls, ...streams });
+}
+
+async function serveControl(
+  { host, clusterToken: token, clock, logger, tls }: OwnContext,
+  { grpcPort: port }: WorkerOptions,
+  { accept }: WorkerNode,
+) {
+  return await startControlServer({ host, port, token, accept, clock, logger, ...tls });
 }
 
 /** A server bound to every address is advertised under the machine's host name. */

@@ -4,7 +4,11 @@
  */
 import { sql } from "kysely";
 import type { TableId } from "../../../data/lake/index.ts";
-import type { ControllerPart, CoordinatorContext } from "../../../data/parts/index.ts";
+import type {
+  ControllerKind,
+  ControllerPart,
+  CoordinatorContext,
+} from "../../../data/parts/index.ts";
 import { createGrpcDialer } from "../../../ground/cluster/index.ts";
 import { OperatingError } from "../../../ground/kernel/errors.ts";
 import { bearerOf } from "../../../ground/kernel/node/cluster-token.ts";
@@ -23,6 +27,7 @@ import {
   type StreamCatalogPort,
   streamRoutes,
   ThreadPlanner,
+  watchedStreamTables,
 } from "../catalog/index.ts";
 import {
   createFleet,
@@ -30,6 +35,7 @@ import {
   liveRoutes,
   Previews,
   type StreamFleet,
+  streamChannel,
   streamLoadRoutes,
 } from "../fleet/index.ts";
 import type { DialectName, FilledTable } from "../language/core/index.ts";
@@ -41,15 +47,21 @@ export interface StreamOptions {
   readonly streamDialect?: DialectName;
 }
 
-export interface StreamPartOptions {
-  readonly dialect: DialectName | undefined;
-  /** The tables of the lake that other kinds of work fill, so that no stream writes to them. */
-  readonly readFilled: (tx: Tx) => Promise<ReadonlyMap<TableId, FilledTable>>;
+/** Reads the tables of the lake that other kinds of work fill, so that no stream writes to them. */
+type ReadFilled = (tx: Tx) => Promise<ReadonlyMap<TableId, FilledTable>>;
+
+export function streamKind(readFilled: ReadFilled): ControllerKind<StreamOptions> {
+  return {
+    createPart: (context, options) => createStreamPart(context, options, readFilled),
+    watched: watchedStreamTables,
+    channels: [streamChannel],
+  };
 }
 
-export function createStreamPart(
+function createStreamPart(
   context: CoordinatorContext,
-  { readFilled, dialect = "capstan" }: StreamPartOptions,
+  { streamDialect: dialect = "capstan" }: StreamOptions,
+  readFilled: ReadFilled,
 ): ControllerPart {
   const { store, node, leadership, clock, logger, clusterToken: token, tls } = context;
   const prng = context.prng.fork("streams");
