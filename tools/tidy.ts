@@ -1,8 +1,9 @@
 /**
  * What the house style asks and no linter knows: the direction of imports, calls that only adapters
- * may make, what a core must not contain, rules of a SPEC.md that no test cites, words that must
- * not stay. It works on text: a finding is `file:line: what is wrong`. `npm test` runs it
- * (`tidy/tidy.test.ts`); `node tools/tidy.ts` prints what it found and how much it looked at.
+ * may make, what a core must not contain, rules of a SPEC.md that no test cites, the size of the
+ * processes' wiring, words that must not stay. It works on text: a finding is `file:line: what is
+ * wrong`. `npm test` runs it (`tidy/tidy.test.ts`); `node tools/tidy.ts` prints what it found and
+ * how much it looked at.
  */
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +11,7 @@ import { checkCalls, checkComments, checkWords } from "./tidy/check-calls.ts";
 import { checkErrorCodes } from "./tidy/check-error-codes.ts";
 import { checkImports } from "./tidy/check-imports.ts";
 import { checkCitations, checkRuleIds, checkRules, rulesOf } from "./tidy/check-rules.ts";
+import { checkSizes } from "./tidy/check-sizes.ts";
 import { readScripts, readSources, readSpecs } from "./tidy/sources.ts";
 
 export interface TidyReport {
@@ -36,6 +38,7 @@ export function tidy(root: string): TidyReport {
       ...checkWords(files),
       ...checkComments(files),
       ...checkErrorCodes(files),
+      ...checkSizes(files),
       ...checkRules(specs, tests),
       ...checkRuleIds(specs),
       ...checkCitations(specs, tests),

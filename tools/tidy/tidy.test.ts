@@ -10,6 +10,7 @@ import { checkCalls, checkComments, checkWords } from "./check-calls.ts";
 import { checkErrorCodes } from "./check-error-codes.ts";
 import { checkImports } from "./check-imports.ts";
 import { checkCitations, checkRuleIds, checkRules } from "./check-rules.ts";
+import { checkSizes } from "./check-sizes.ts";
 import { importsOf } from "./sources.ts";
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -268,6 +269,20 @@ test("the check of error codes finds a process or thread that loads a room witho
   const found = checkErrorCodes([...room, thread("./part.ts"), main]).join("\n");
   assert.match(found, /a-thread\.ts:1: loads src\/kinds\/load\/ without its error codes/);
   assert.match(found, /worker\/main\.ts:1: loads src\/kinds\/load\//);
+});
+
+test("the size check finds a main.ts of 81 lines, and a function of 41 beside it", () => {
+  const body = (count: number): string => "  f();\n".repeat(count);
+  const wide = (count: number): string => `async function f() {\n${body(count - 2)}}\n`;
+  const found = (path: string, text: string): string[] => checkSizes([{ path, text }]);
+  assert.deepEqual(found("src/worker/main.ts", wide(40).repeat(2)), []);
+  assert.deepEqual(found("src/coordinator/main.ts", `${wide(40).repeat(2)}f();\n`), [
+    "src/coordinator/main.ts:1: 81 lines; a process's main.ts has at most 80",
+  ]);
+  assert.deepEqual(found("src/coordinator/serve-api.ts", `\nexport ${wide(41)}${wide(40)}`), [
+    "src/coordinator/serve-api.ts:2: a function of 41 lines; at most 40",
+  ]);
+  assert.deepEqual(found("src/faces/api/server.ts", wide(90)), []);
 });
 
 test("the word check finds unfinished work and export *", () => {
