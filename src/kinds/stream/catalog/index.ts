@@ -5,9 +5,9 @@ export { watchedStreamTables } from "./core/tables.ts";
 export { readQueriesAttention } from "./http/attention.ts";
 export { previewRoute } from "./http/preview-route.ts";
 export { type StreamCatalogPort, streamRoutes } from "./http/stream-routes.ts";
-export { ThreadPlanner, type ThreadPlannerOptions } from "./planning/thread-planner.ts";
+export { ThreadPlanner } from "./planning/thread-planner.ts";
 export { createWorkerDial } from "./service/dial-worker.ts";
-export { StreamCatalog, type StreamCatalogDeps } from "./service/stream-catalog.ts";
+export { StreamCatalog } from "./service/stream-catalog.ts";
 export { createLakeGuard } from "./statements/lake-guard.ts";
 export { createStreamStatements } from "./statements/stream-statements.ts";
 export {
@@ -21,7 +21,7 @@ export {
 } from "./store/move-rows.ts";
 export { createReadLakeTables } from "./store/read-lake-tables.ts";
 export { readQueryDetail } from "./store/read-rows.ts";
-export { createReadSnapshot, type ReadSnapshot } from "./store/read-snapshot.ts";
+export { createReadSnapshot } from "./store/read-snapshot.ts";
 export { readTopology } from "./store/read-topology.ts";
 export { readWorkers } from "./store/read-workers.ts";
 export { readStoredPlan } from "./store/stored-plans.ts";

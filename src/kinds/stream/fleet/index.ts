@@ -2,14 +2,12 @@
 export {
   createFleet,
   dataUrlOf,
-  type FleetOptions,
   type StreamFleet,
 } from "./coordinator/create-fleet.ts";
 export { liveRoutes } from "./http/live-routes.ts";
 export { streamLoadRoutes } from "./http/load-routes.ts";
 export { Previews } from "./preview/previews.ts";
 export {
-  fleetOf,
   sendReport,
   streamChannel,
   streamChannelOf,

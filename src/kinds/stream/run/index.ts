@@ -14,11 +14,10 @@ export { answerCalls } from "./lake/answer-calls.ts";
 export { commitPrepared } from "./lake/commit-prepared.ts";
 export type { StreamLake } from "./lake/stream-lake.ts";
 export { FragmentSet, type FragmentSetResult } from "./local/fragment-set.ts";
-export { createLocalConnectors, type LocalPlaces } from "./local/local-connectors.ts";
-export { LocalQuery, type LocalQueryOptions } from "./local/local-query.ts";
+export { createLocalConnectors } from "./local/local-connectors.ts";
+export { LocalQuery } from "./local/local-query.ts";
 export { PreviewOutlets } from "./preview/preview-outlets.ts";
 export {
-  type PreviewReaderOptions,
   type PreviewRows,
   readPreview,
 } from "./preview/read-preview.ts";

@@ -28,7 +28,6 @@ export {
   type DataType,
   type Field,
   type FixedType,
-  type FloatType,
   type IntegerType,
   isFloat,
   isInteger,
@@ -48,7 +47,6 @@ export {
 } from "./define-objects.ts";
 export {
   DialectError,
-  type DialectErrorName,
   type DialectErrorNumber,
   dialectErrors,
   type Position,
@@ -63,8 +61,6 @@ export {
 } from "./dialect-settings.ts";
 export { translateDialectError } from "./error-codes.ts";
 export {
-  type ExplainedNode,
-  type Explanation,
   explainPlan,
   formatExplanation,
 } from "./explain/explain-plan.ts";
@@ -74,14 +70,9 @@ export { LocalCatalog } from "./local-catalog.ts";
 export { cutPlan, type Stage } from "./parallel/cut-plan.ts";
 export { insertExchanges } from "./parallel/insert-exchanges.ts";
 export type {
-  AstContinuousQuery,
   AstExpr,
-  AstName,
-  AstPreview,
-  AstQuery,
   AstSetting,
   AstSink,
-  ObjectKind,
   Statement,
 } from "./parse/ast.ts";
 export { parseQueryText, parseStatements } from "./parse/parse-statements.ts";
@@ -89,12 +80,9 @@ export { parsePreviewText, previewRowsMax } from "./parse/preview-parser.ts";
 export type {
   AggregateCall,
   AggregateFunction,
-  ExchangeOp,
   IntervalJoinOp,
   JoinKey,
-  JoinKind,
   KeyedOp,
-  LatePolicy,
   LookupJoinOp,
   PartialAggregateOp,
   Plan,
