@@ -34,6 +34,7 @@ const live: LiveSession = {
   dataUrl: "http://127.0.0.1:1",
   capacity: 4,
   softwareVersion: "0.1.0",
+  channels: new Map(),
   rttMs: 1,
   lastAnswerMs: 0,
   misses: 0,

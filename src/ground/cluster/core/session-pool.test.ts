@@ -74,6 +74,8 @@ test("[CL39] a worker that does not speak a channel has a session all the same, 
   await cluster.clock.advance(10);
   assert.deepEqual(onSpoken.take(), ["up worker-1 worker-1-7001", "up worker-2 worker-2-7002"]);
   assert.deepEqual(onFragments.take(), ["up worker-2 worker-2-7002"]);
+  assert.equal(pool.view(one)?.live?.channels.has("fragments"), false);
+  assert.equal(pool.view(workerId("worker-2"))?.live?.channels.has("fragments"), true);
   assert.equal(pool.send(one, "fragments", payloadOf("x")), false);
   assert.equal(pool.send(workerId("worker-2"), "fragments", payloadOf("a")), true);
   assert.equal(pool.send(workerId("worker-2"), spoken.name, payloadOf("b")), true);

@@ -3,6 +3,7 @@ import type { Incarnation, SessionEpoch, WorkerId } from "../../kernel/ids.ts";
 import type { Session } from "./controller-session.ts";
 import type { Admission, Facts } from "./frames.ts";
 import type { WorkerAddress } from "./link.ts";
+import type { Channels } from "./versions.ts";
 
 /** `waiting` for the next dial (backing off, or probing), `dialling`, `greeting`, or `live`. */
 export type SessionState = Session["state"];
@@ -15,6 +16,8 @@ export interface LiveSession {
   readonly dataUrl: string;
   readonly capacity: number;
   readonly softwareVersion: string;
+  /** What both sides speak. */
+  readonly channels: Channels;
   /** The round trip of the last answered heartbeat; undefined before the first. */
   readonly rttMs: number | undefined;
   /** By this process's monotonic clock. The welcome counts as an answer. */
@@ -46,7 +49,7 @@ export function viewSession(
 function viewLive(session: Session): LiveSession | undefined {
   if (session.state !== "live") return undefined;
   const { epoch, admission, facts, rttMs, lastAnswerMs, misses, welcome } = session;
-  const { incarnation, dataUrl, capacity, softwareVersion } = welcome;
-  const sent = { incarnation, dataUrl, capacity, softwareVersion };
+  const { incarnation, dataUrl, capacity, softwareVersion, channels } = welcome;
+  const sent = { incarnation, dataUrl, capacity, softwareVersion, channels };
   return { ...sent, epoch, admission, facts, rttMs, lastAnswerMs, misses };
 }

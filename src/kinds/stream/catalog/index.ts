@@ -22,6 +22,6 @@ export {
 export { createReadLakeTables } from "./store/read-lake-tables.ts";
 export { readQueryDetail } from "./store/read-rows.ts";
 export { createReadSnapshot } from "./store/read-snapshot.ts";
-export { readTopology } from "./store/read-topology.ts";
+export { readTopology, type SpeaksStreams } from "./store/read-topology.ts";
 export { readWorkers } from "./store/read-workers.ts";
 export { readStoredPlan } from "./store/stored-plans.ts";

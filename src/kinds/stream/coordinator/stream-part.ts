@@ -35,6 +35,7 @@ import {
   liveRoutes,
   Previews,
   type StreamFleet,
+  speaksStreams,
   streamChannel,
   streamLoadRoutes,
 } from "../fleet/index.ts";
@@ -68,7 +69,7 @@ function createStreamPart(
   const planner = new ThreadPlanner({ clock, dialect });
   const requests = new StreamCatalog({
     planner,
-    readSnapshot: createReadSnapshot(createReadLakeTables(readFilled)),
+    readSnapshot: createReadSnapshot(createReadLakeTables(readFilled), speaksStreams(node)),
     store,
     lease: () => node.lease?.grant(),
     dialWorker: createWorkerDial({

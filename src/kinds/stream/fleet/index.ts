@@ -3,6 +3,7 @@ export {
   createFleet,
   dataUrlOf,
   type StreamFleet,
+  speaksStreams,
 } from "./coordinator/create-fleet.ts";
 export { liveRoutes } from "./http/live-routes.ts";
 export { streamLoadRoutes } from "./http/load-routes.ts";

@@ -38,6 +38,12 @@ function checkAddress({ host, grpcPort }: WorkerToDial): void {
   });
 }
 
+export function unreachable({ host, grpcPort }: WorkerToDial, why: string): OperatingError {
+  const message = `the worker at ${host}:${grpcPort} cannot be reached: ${why}`;
+  const hint = "Start it first, and give the address of its control session.";
+  return new OperatingError("NetworkError", "backoff", message, { hint });
+}
+
 async function dialOnce(
   { dialer, clock, prng }: Parameters<typeof createWorkerDial>[0],
   worker: WorkerToDial,
@@ -77,12 +83,7 @@ async function dialOnce(
     const late = sleep(clock, dialMsMax, over.signal).then(() => "it did not answer within 2 s");
     const answer = await Promise.race([answered.promise, late]);
     if (typeof answer !== "string") return answer;
-    throw new OperatingError(
-      "NetworkError",
-      "backoff",
-      `the worker at ${worker.host}:${worker.grpcPort} cannot be reached: ${answer}`,
-      { hint: "Start it first, and give the address of its control session." },
-    );
+    throw unreachable(worker, answer);
   } finally {
     over.abort();
     link.send({ epoch, frame: { kind: "goodbye", reason: "shutting_down" } });

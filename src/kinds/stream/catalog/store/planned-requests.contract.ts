@@ -88,6 +88,31 @@ export function testPlannedRequests(fixture: StoreFixture): void {
       assert.notEqual(newer?.query_id, undefined);
     });
 
+    test("[SC80] a worker of an older version gets no fragments, and the refusal says why", async (t) => {
+      const { store, run, silent } = await open(fixture, t);
+      await run("CREATE LOGICAL SOURCE s(a INT8)", "CREATE SINK k TYPE Void");
+      await run(`CREATE PHYSICAL SOURCE FOR s TYPE File SET('a' AS "SOURCE".FILE_PATH)`);
+      silent.add("w1");
+      for (const name of ["a", "b", "c"])
+        await run(`CREATE QUERY ${name} AS SELECT a FROM s INTO k`);
+      const fragments = await store.read(({ db }) =>
+        db.selectFrom("query_fragments").select("worker_id").distinct().execute(),
+      );
+      assert.deepEqual(
+        fragments.map(({ worker_id }) => worker_id),
+        ["w2"],
+      );
+      await run(`CREATE SINK there TYPE Void SET('w1' AS "SINK"."HOST")`);
+      await assert.rejects(run("SELECT a FROM s INTO there"), {
+        code: "PlacementError",
+        message:
+          /^the sink there is placed on w1, which takes no fragments: its Capstan \S+ does not run continuous queries; start it with this version$/,
+      });
+      silent.add("w2");
+      const nobody = /^no worker takes fragments \(w1: its Capstan .*; w2: its Capstan/;
+      await assert.rejects(run("SELECT a FROM s INTO k"), { message: nobody });
+    });
+
     test("[SC33] where all slots are taken, a query is replaced by those of the one before it", async (t) => {
       const { store, run } = await open(fixture, t);
       await run(...definitions);

@@ -1,7 +1,7 @@
 /** What plans are made from, of one moment: definitions, tables of the lake, workers. */
 import type { Tx } from "../../../../ground/store/index.ts";
 import type { CatalogSnapshot } from "../core/planner.ts";
-import { readTopology } from "./read-topology.ts";
+import { readTopology, type SpeaksStreams } from "./read-topology.ts";
 
 type Definitions = Omit<CatalogSnapshot, "tables" | "topology">;
 
@@ -11,6 +11,7 @@ export type ReadSnapshot = (tx: Tx) => Promise<CatalogSnapshot>;
 /** `readTables` has the tables of the lake; absent where there is none. */
 export function createReadSnapshot(
   readTables?: (tx: Tx) => Promise<NonNullable<CatalogSnapshot["tables"]>>,
+  speaks: SpeaksStreams = () => undefined,
 ): ReadSnapshot {
   let known: Definitions | undefined;
   return async (tx) => {
@@ -20,7 +21,7 @@ export function createReadSnapshot(
       .executeTakeFirstOrThrow();
     if (known?.version !== version) known = { version, ...(await readDefinitions(tx)) };
     const tables = await readTables?.(tx);
-    return { ...known, tables, topology: await readTopology(tx) };
+    return { ...known, tables, topology: await readTopology(tx, speaks) };
   };
 }
 

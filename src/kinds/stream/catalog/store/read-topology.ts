@@ -3,12 +3,18 @@ import type { Tx } from "../../../../ground/store/index.ts";
 import type { Topology } from "../core/planner.ts";
 import { streamSlotsDefault } from "./move-rows.ts";
 
-export async function readTopology({ db }: Tx): Promise<Topology> {
+/**
+ * Whether the worker's session speaks of streams: one of an older version does not. `undefined`:
+ * there is no session to tell.
+ */
+export type SpeaksStreams = (workerId: string) => boolean | undefined;
+
+export async function readTopology({ db }: Tx, speaks: SpeaksStreams): Promise<Topology> {
   const workers = await db
     .selectFrom("workers")
     .leftJoin("stream_workers", "stream_workers.worker_id", "workers.worker_id")
     .select(["workers.worker_id", "host_name", "grpc_port", "label", "slots", "slots_used"])
-    .select(["state", "state_reason", "draining", "drain_requested"])
+    .select(["state", "state_reason", "draining", "drain_requested", "software_version"])
     .orderBy("workers.worker_id")
     .execute();
   const links = await db
@@ -19,12 +25,7 @@ export async function readTopology({ db }: Tx): Promise<Topology> {
     .execute();
   return {
     workers: workers.map((row) => {
-      const reason =
-        row.state !== "ACTIVE"
-          ? `it is ${row.state}: ${row.state_reason}`
-          : row.draining === 1 || row.drain_requested === 1
-            ? "it is draining"
-            : "";
+      const reason = whyNone(row, speaks(row.worker_id));
       return {
         workerId: row.worker_id,
         label: row.label ?? undefined,
@@ -38,4 +39,20 @@ export async function readTopology({ db }: Tx): Promise<Topology> {
     }),
     links: links.map(({ src_worker_id: from, dst_worker_id: to }) => ({ from, to })),
   };
+}
+
+interface Standing {
+  readonly state: string;
+  readonly state_reason: string;
+  readonly draining: number;
+  readonly drain_requested: number;
+  readonly software_version: string;
+}
+
+/** For people: why the worker takes no fragments. Empty: it does. */
+function whyNone(row: Standing, isSpoken: boolean | undefined): string {
+  if (row.state !== "ACTIVE") return `it is ${row.state}: ${row.state_reason}`;
+  if (row.draining === 1 || row.drain_requested === 1) return "it is draining";
+  if (isSpoken !== false) return "";
+  return `its Capstan ${row.software_version} does not run continuous queries; start it with this version`;
 }

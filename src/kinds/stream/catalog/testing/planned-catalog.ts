@@ -2,7 +2,6 @@
  * Catalogs on one store whose statements are planned as a coordinator plans them, for tests of what
  * several requests do at one time.
  */
-import assert from "node:assert/strict";
 import { realClock } from "../../../../ground/kernel/node/real-clock.ts";
 import type { Store } from "../../../../ground/store/index.ts";
 import {
@@ -13,7 +12,9 @@ import {
 } from "../../../../ground/store/testing/store-fixture.ts";
 import type { CatalogSnapshot } from "../core/planner.ts";
 import { ThreadPlanner } from "../planning/thread-planner.ts";
+import { unreachable } from "../service/dial-worker.ts";
 import { type StatementAnswer, StreamCatalog } from "../service/stream-catalog.ts";
+import type { DialledWorker } from "../store/applying.ts";
 import { createReadLakeTables } from "../store/read-lake-tables.ts";
 import { createReadSnapshot } from "../store/read-snapshot.ts";
 import { addWorkers, lease, never } from "./scripted-catalog.ts";
@@ -21,6 +22,10 @@ import { addWorkers, lease, never } from "./scripted-catalog.ts";
 export interface PlannedCatalog {
   readonly store: Store;
   readonly catalog: StreamCatalog;
+  /** What is at an address, for CREATE WORKER. */
+  readonly network: Map<string, DialledWorker>;
+  /** Workers whose sessions do not speak of streams. */
+  readonly silent: Set<string>;
   /** Called after each plan, before it is applied. */
   afterPlan: () => Promise<void>;
   /** The statements are one request. */
@@ -51,7 +56,12 @@ export async function openPlanned(
 }
 
 function openCatalog(store: Store, planner: ThreadPlanner): PlannedCatalog {
-  const readSnapshot = createReadSnapshot(createReadLakeTables(async () => new Map()));
+  const silent = new Set<string>();
+  const network = new Map<string, DialledWorker>();
+  const readSnapshot = createReadSnapshot(
+    createReadLakeTables(async () => new Map()),
+    (workerId) => !silent.has(workerId),
+  );
   const catalog = new StreamCatalog({
     ...{ store, readSnapshot, clock: realClock, lease: () => lease },
     planner: {
@@ -61,11 +71,17 @@ function openCatalog(store: Store, planner: ThreadPlanner): PlannedCatalog {
         return planned;
       },
     },
-    dialWorker: async () => assert.fail("nobody is dialled"),
+    dialWorker: async ({ host, grpcPort }) => {
+      const found = network.get(`${host}:${grpcPort}`);
+      if (found !== undefined) return found;
+      throw unreachable({ host, grpcPort }, "the connection was refused");
+    },
   });
   const opened: PlannedCatalog = {
     store,
     catalog,
+    network,
+    silent,
     afterPlan: async () => undefined,
     run: async (...statements) => await catalog.execute({ statements }, never),
     snapshot: async () => await store.read(readSnapshot),

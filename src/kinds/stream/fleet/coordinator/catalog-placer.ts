@@ -2,24 +2,25 @@
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { CatalogTx } from "../../../../ground/store/index.ts";
 import { placeAgain, type Replacement, replaceFragments } from "../../catalog/core/index.ts";
-import { readStoredPlan, readTopology } from "../../catalog/index.ts";
+import { readStoredPlan, readTopology, type SpeaksStreams } from "../../catalog/index.ts";
 import type { Placer, Places } from "../reconcile/apply-changes.ts";
 import type { QueryRows } from "../reconcile/read-query.ts";
 
-export const catalogPlacer: Placer = {
-  async move(tx, rows, lostWorkers) {
-    const { plan, topology } = await read(tx, rows);
-    return placesOf(rows, replaceFragments(plan, rows.fragments, topology, new Set(lostWorkers)));
-  },
-  async placeAll(tx, rows) {
-    const { plan, topology } = await read(tx, rows);
-    return placesOf(rows, placeAgain(plan, rows.fragments, topology));
-  },
-};
-
-async function read(tx: CatalogTx, { query }: QueryRows) {
-  const plan = await readStoredPlan(tx, query.query_id);
-  return { plan, topology: await readTopology(tx) };
+export function createCatalogPlacer(speaks: SpeaksStreams): Placer {
+  const read = async (tx: CatalogTx, { query }: QueryRows) => {
+    const plan = await readStoredPlan(tx, query.query_id);
+    return { plan, topology: await readTopology(tx, speaks) };
+  };
+  return {
+    async move(tx, rows, lostWorkers) {
+      const { plan, topology } = await read(tx, rows);
+      return placesOf(rows, replaceFragments(plan, rows.fragments, topology, new Set(lostWorkers)));
+    },
+    async placeAll(tx, rows) {
+      const { plan, topology } = await read(tx, rows);
+      return placesOf(rows, placeAgain(plan, rows.fragments, topology));
+    },
+  };
 }
 
 function placesOf({ fragments }: QueryRows, placed: Replacement): Places {

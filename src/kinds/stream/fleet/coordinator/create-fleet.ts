@@ -7,12 +7,13 @@ import type { Prng } from "../../../../ground/kernel/prng.ts";
 import type { Metrics } from "../../../../ground/observe/index.ts";
 import type { Store } from "../../../../ground/store/index.ts";
 import type { ControllerNode } from "../../../../ground/work/index.ts";
+import type { SpeaksStreams } from "../../catalog/index.ts";
 import { LiveFigures } from "../core/live-figures.ts";
 import type { StreamLoad } from "../core/stream-gauges.ts";
 import type { ReadLiveQuery } from "../http/live-routes.ts";
 import { QueryReconcilers, type QueryReconcilersOptions } from "../reconcile/query-reconcilers.ts";
-import { fleetOf } from "../wire/stream-channel.ts";
-import { catalogPlacer } from "./catalog-placer.ts";
+import { fleetOf, streamChannel } from "../wire/stream-channel.ts";
+import { createCatalogPlacer } from "./catalog-placer.ts";
 import { createCatalogPlans } from "./catalog-plans.ts";
 import { readLive } from "./read-live.ts";
 import { QueriesWatch } from "./watch-queries.ts";
@@ -62,7 +63,7 @@ export function createFleet({
     lease,
     fleet: fleetOf(node.pool),
     plans: createCatalogPlans(store, addressOf),
-    placer: catalogPlacer,
+    placer: createCatalogPlacer(speaksStreams(node)),
     onStatistics: (workerId, report) => figures.told(workerId, report, clock.nowMs()),
   });
   const watch = new QueriesWatch({ ...options, store, lease, figures, metrics });
@@ -91,5 +92,13 @@ export function dataUrlOf(node: ControllerNode): (workerId: string) => string | 
   return (name) => {
     const workerId = parseWorkerId(name);
     return workerId && node.pool.view(workerId)?.live?.dataUrl;
+  };
+}
+
+/** What the worker's session says; `undefined` while it has none. */
+export function speaksStreams(node: ControllerNode): SpeaksStreams {
+  return (name) => {
+    const workerId = parseWorkerId(name);
+    return workerId && node.pool.view(workerId)?.live?.channels.has(streamChannel.name);
   };
 }
