@@ -5,7 +5,7 @@
 import "../language/index.ts";
 import { declareErrorCodes } from "../../../ground/kernel/error-codes.ts";
 
-const codes = declareErrorCodes({
+export const catalogCodes = declareErrorCodes({
   AlreadyExists: { status: 409 },
   DoesNotExist: { status: 404 },
   EmptySchema: { status: 422 },
@@ -34,5 +34,5 @@ const codes = declareErrorCodes({
 });
 
 declare module "../../../ground/kernel/error-codes.ts" {
-  interface ErrorCodes extends Record<keyof typeof codes, true> {}
+  interface ErrorCodes extends Record<keyof typeof catalogCodes, true> {}
 }

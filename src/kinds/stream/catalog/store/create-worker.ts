@@ -41,7 +41,9 @@ export async function createWorker(applying: Applying, change: CreateWorker): Pr
   const peers: string[] = [];
   for (const peer of change.peers) peers.push(await resolveWorker(tx, peer, "UnreachableNode"));
   if (peers.includes(worker.workerId)) {
-    throw new OperatingError("InvalidTopology", "never", `${label} cannot be its own peer`);
+    const hint = "Leave it out of its PEERS: they are the workers that it sends rows to.";
+    const message = `${label} cannot be its own peer`;
+    throw new OperatingError("InvalidTopology", "never", message, { hint });
   }
   await link(applying, worker.workerId, [...new Set(peers)]);
   return answer(worker.workerId, label, false);

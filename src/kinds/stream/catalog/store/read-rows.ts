@@ -65,7 +65,7 @@ export async function readLogicalSources(
   if (byName !== undefined) query = query.where("name_key", "=", byName.toUpperCase());
   if (byId !== undefined) query = query.where("source_id", "=", byId);
   const rows = await query.orderBy("name_key").execute();
-  const what = kinds.includes("VIEW") ? "view" : "logical source";
+  const what = kinds.includes("LOGICAL") ? "logical source" : "view";
   requireNamed(rows, what, byName ?? byId);
   return rows.map(logicalSourceBody);
 }

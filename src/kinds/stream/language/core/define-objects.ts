@@ -15,7 +15,7 @@ import { isInteger, type Schema } from "./data-type.ts";
 import { DialectError, type Position } from "./dialect-error.ts";
 import type { DialectSettings } from "./dialect-settings.ts";
 import type { AstWatermark, Statement } from "./parse/ast.ts";
-import { didYouMean } from "./suggest.ts";
+import { didYouMean, meantOrKnown } from "./suggest.ts";
 
 type Of<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
 
@@ -52,7 +52,7 @@ export function definePhysicalSource(
   if (source === undefined) {
     throw new DialectError(2030, `there is no logical source ${logical.text}`, {
       position: logical.position,
-      hint: didYouMean(logical.text, catalog.names("source")),
+      hint: meantOrKnown(logical.text, catalog.names("source"), "source"),
     });
   }
   if (source.query !== undefined) {

@@ -380,7 +380,7 @@ function checkName({ text, position }: Of<"createSink">["name"], isQuery = false
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
   const isOdd = /[\u0000-\u001f\u007f]/.test(text) || text.trim() !== text;
   if (text === "" || text.length > nameCharactersMax || isOdd) {
-    throw new DialectError(2009, `'${text.slice(0, 40)}' cannot be a name`, {
+    throw new DialectError(2009, `${JSON.stringify(text.slice(0, 40))} cannot be a name`, {
       position,
       hint: `A name has 1 to ${nameCharactersMax} characters, no control characters, and no space around it.`,
     });

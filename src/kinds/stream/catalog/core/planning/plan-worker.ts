@@ -90,7 +90,12 @@ function addressIn(text: string, position: Position): { host: string; port: numb
   const port = /^\d{1,5}$/.test(digits) ? Number(digits) : 0;
   if (port < 1 || port > 65_535) {
     const message = `a port is a number from 1 to 65535, not '${digits.slice(0, 20)}'`;
-    throw refused("InvalidAddress", message, position);
+    throw refused(
+      "InvalidAddress",
+      message,
+      position,
+      `CREATE WORKER '${host}:4611', for example.`,
+    );
   }
   return { host, port };
 }

@@ -6,7 +6,7 @@ import type { Schema } from "../data-type.ts";
 import { DialectError, type Position } from "../dialect-error.ts";
 import type { AstRelation } from "../parse/ast.ts";
 import type { SourceOp } from "../plan.ts";
-import { didYouMean } from "../suggest.ts";
+import { meantOrKnown } from "../suggest.ts";
 import { bindJoin } from "./bind-join.ts";
 import type { BindContext } from "./context.ts";
 import { checkLakeSource } from "./lake-tables.ts";
@@ -75,7 +75,7 @@ function unknownSource(name: string, position: Position, context: BindContext): 
   const known = [...context.catalog.names("source"), ...context.ctes.keys()];
   return new DialectError(2030, `there is no source ${name}`, {
     position,
-    hint: didYouMean(name, known),
+    hint: meantOrKnown(name, known, "source"),
   });
 }
 

@@ -9,7 +9,7 @@ import { DialectError, type Position } from "../dialect-error.ts";
 import type { Expr } from "../expr.ts";
 import type { AstSink } from "../parse/ast.ts";
 import type { SinkOp } from "../plan.ts";
-import { didYouMean } from "../suggest.ts";
+import { meantOrKnown } from "../suggest.ts";
 import { type BindContext, project } from "./context.ts";
 import { castTo } from "./exprs.ts";
 import { lakeSinkSchema } from "./lake-tables.ts";
@@ -58,7 +58,7 @@ function resolveSink(ast: AstSink, context: BindContext): ResolvedSink {
   if (found === undefined) {
     throw new DialectError(2033, `there is no sink ${ast.name}`, {
       position: ast.position,
-      hint: didYouMean(ast.name, context.catalog.names("sink")),
+      hint: meantOrKnown(ast.name, context.catalog.names("sink"), "sink"),
     });
   }
   const { schema, ...sink } = found;

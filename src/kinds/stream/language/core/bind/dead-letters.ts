@@ -6,7 +6,7 @@ import type { Catalog } from "../catalog.ts";
 import type { Schema } from "../data-type.ts";
 import { DialectError } from "../dialect-error.ts";
 import type { Plan, PlanNode, SinkOp } from "../plan.ts";
-import { didYouMean } from "../suggest.ts";
+import { meantOrKnown } from "../suggest.ts";
 import { isSameName } from "./scope.ts";
 
 const text = { name: "VARSIZED", nullable: false } as const;
@@ -56,7 +56,7 @@ function resolve(name: string, catalog: Catalog): SinkOp {
   const found = catalog.sink(name);
   if (found === undefined) {
     throw new DialectError(2033, `there is no sink ${name} for malformed records`, {
-      hint: didYouMean(name, catalog.names("sink")),
+      hint: meantOrKnown(name, catalog.names("sink"), "sink"),
     });
   }
   const { schema, ...sink } = found;

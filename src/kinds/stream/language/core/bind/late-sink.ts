@@ -6,7 +6,7 @@
 import { type Field, notNull, type Schema } from "../data-type.ts";
 import { DialectError, type Position } from "../dialect-error.ts";
 import type { PlanNode, PlanOp, SinkOp } from "../plan.ts";
-import { didYouMean } from "../suggest.ts";
+import { meantOrKnown } from "../suggest.ts";
 import type { BindContext } from "./context.ts";
 
 const windowed: ReadonlySet<string> = new Set([
@@ -35,7 +35,7 @@ export function addLateSink(
   if (sink === undefined) {
     throw new DialectError(2033, `there is no sink ${name}`, {
       position,
-      hint: didYouMean(name, context.catalog.names("sink")),
+      hint: meantOrKnown(name, context.catalog.names("sink"), "sink"),
     });
   }
   const { schema, ...rest } = sink;

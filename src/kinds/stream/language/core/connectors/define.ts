@@ -35,7 +35,10 @@ export interface SinkSettings {
 
 /** A schema of declared fields, of at least one; a name that stands twice is error 2005. */
 export function schemaOf(fields: readonly AstField[]): Schema {
-  if (fields.length === 0) throw new DialectError(2000, "a schema has at least one column");
+  if (fields.length === 0) {
+    const hint = "A column is a name and a type, as in (ts UINT64, price FLOAT64).";
+    throw new DialectError(2000, "a schema has at least one column", { hint });
+  }
   const seen = new Set<string>();
   return fields.map(({ name, type, nullable }): Field => {
     const key = name.text.toUpperCase();
