@@ -33,6 +33,7 @@ const landed: readonly [name: string, digest: string][] = [
     "5df0ebb785bb0d8c8e243012308e09132405195d49382afc54354f04b8539438",
   ],
   ["019-query-previews.sql", "2ddd7f5c1287cd1f4185cb678f04477c0e6ed4727029852cc000d1eafbb14ca4"],
+  ["020-savepoints.sql", "44dea906acb9af971b73eefb47b1d29df4b0a7cbe9e8484a7ec9f31104f4bd7d"],
 ];
 
 test("[ST56] schema files that have landed are as they were", () => {

@@ -84,6 +84,7 @@ function createStreamPart(
     read: (object, filter) => requests.read(object, filter),
     readTogether: (objects) => requests.readTogether(objects),
     query: (name) => requests.query(name),
+    checkpoints: (name) => requests.checkpoints(name),
     waitFor: (...args) => requests.waitFor(...args),
   };
   const nowMs = async () =>

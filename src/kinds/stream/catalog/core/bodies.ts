@@ -96,6 +96,19 @@ export interface QueryDetailBody extends QueryBody {
   readonly history: readonly StateChangeBody[];
 }
 
+export interface CheckpointBody {
+  readonly query_id: string;
+  /** Of the query. */
+  readonly name: string | null;
+  readonly checkpoint: number;
+  /** A savepoint was asked for, and stays until it is dropped. */
+  readonly kind: "CHECKPOINT" | "SAVEPOINT";
+  readonly epoch: number;
+  readonly size_bytes: number;
+  readonly duration_ms: number;
+  readonly completed_at_ms: number;
+}
+
 export interface StreamWorkerBody {
   readonly worker_id: string;
   /** The name that CREATE WORKER gave it. */
@@ -145,6 +158,17 @@ export type ChangeAnswer =
       readonly name: string;
       /** What was dropped; `null` when there was nothing (SC12). */
       readonly row: CatalogBody | null;
+    }
+  | {
+      readonly kind: "savepoint";
+      readonly done: "asked" | "dropped" | "none";
+      /** Of the query. */
+      readonly id: string | null;
+      readonly name: string | null;
+      /** Which of the query's requests for a savepoint it is. */
+      readonly request: number;
+      /** `null` while it is not taken. */
+      readonly checkpoint: number | null;
     }
   | {
       readonly kind: "desired";

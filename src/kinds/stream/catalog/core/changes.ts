@@ -18,7 +18,9 @@ export type CatalogChange =
   | CreateQuery
   | CreateWorker
   | DropObject
-  | SetDesired;
+  | SetDesired
+  | CheckpointQuery
+  | DropCheckpoint;
 
 export interface CreateLogicalSource {
   readonly kind: "createLogicalSource";
@@ -113,8 +115,27 @@ export interface SetDesired {
   readonly desired: Exclude<DesiredState, "STOPPED">;
 }
 
+/** CHECKPOINT QUERY: a checkpoint that is kept (SC50). */
+export interface CheckpointQuery {
+  readonly kind: "checkpointQuery";
+  readonly query: string;
+}
+
+export interface DropCheckpoint {
+  readonly kind: "dropCheckpoint";
+  readonly query: string;
+  readonly checkpoint: number;
+  readonly ifExists: boolean;
+}
+
 /** A question, which changes nothing. */
 export type CatalogQuestion =
+  | {
+      readonly kind: "checkpoints";
+      /** `undefined`: those of all queries. */
+      readonly query: string | undefined;
+      readonly format: "text" | "json";
+    }
   | { readonly kind: "explain"; readonly answer: string; readonly format: "text" | "json" }
   | {
       readonly kind: "show";

@@ -17,6 +17,9 @@ const taken = [
   "SHOW PHYSICAL SOURCES FOR a",
   "SHOW CREATE SINK s",
   "PAUSE QUERY q",
+  "CHECKPOINT QUERY q",
+  "SHOW CHECKPOINTS",
+  "DROP CHECKPOINT 7 FOR q",
   "/* a; */ -- b;\n RESUME QUERY q",
   "SELECT ts FROM a WHERE b == 'it\\'s' INTO s",
   "(SELECT ts FROM a) UNION ALL (SELECT ts FROM b) INTO s",
@@ -48,7 +51,7 @@ test("[SC30] statements about streams are told by their first words, or by INTO"
 
 test("[SC30] SHOW and EXPLAIN only ask", () => {
   const asking = taken.filter(onlyAsks).map((text) => text.split(" ", 1)[0]);
-  assert.deepEqual(asking, ["SHOW", "SHOW", "SHOW", "EXPLAIN", "EXPLAIN"]);
+  assert.deepEqual(asking, ["SHOW", "SHOW", "SHOW", "SHOW", "EXPLAIN", "EXPLAIN"]);
 });
 
 test("[SC30, SR6] a script is cut at semicolons of the statement's own language", () => {

@@ -1,6 +1,6 @@
 /**
- * The store tables of the catalog. `015-stream-catalog.sql` in `sql/schema` describes their
- * columns.
+ * The store tables of the catalog. `sql/schema` describes their columns, from
+ * `015-stream-catalog.sql` on.
  */
 import {
   columnTypesOf,
@@ -73,12 +73,15 @@ const catalogCells = {
     created_at_ms: "number",
     state_changed_at_ms: "number",
     is_preview: "number",
+    savepoints_asked: "number",
+    savepoints_taken: "number",
   },
   query_plans: {
     query_id: "text",
     statement: "text",
     plan_version: "number",
     plan: "text",
+    state_family: "text?",
   },
   query_fragments: {
     fragment_id: "text",
@@ -107,6 +110,7 @@ const catalogCells = {
     size_bytes: "number",
     duration_ms: "number",
     completed_at_ms: "number",
+    savepoint: "number?",
   },
   query_history: {
     query_id: "text",

@@ -10,6 +10,7 @@ import {
 } from "../../../../faces/api/testing/fake-ports.ts";
 import { sqliteFixture } from "../../../../ground/store/testing/fixtures.ts";
 import { openPlanned } from "../testing/planned-catalog.ts";
+import { recordRow } from "../testing/record-row.ts";
 import { streamRoutes } from "./stream-routes.ts";
 
 const fixture = sqliteFixture();
@@ -209,4 +210,20 @@ test("[SC43] several tables are read as they were at one revision", async (t) =>
     last = Number(read.revision);
   }
   await changing;
+});
+
+test("[SC50, SC51] savepoints are taken, listed and dropped over HTTP", async (t) => {
+  const { planned, call } = await open(t);
+  await planned.run("CREATE QUERY q AS SELECT ts FROM bids INTO hot");
+  const asked = await call("POST", "queries/q/checkpoints?timeout=0s");
+  assert.deepEqual([asked.status, asked.answer.checkpoint], [200, null]);
+  await recordRow(planned.store, String(asked.answer.query_id), 4, 1);
+  const [row] = (await call("GET", "queries/q/checkpoints")).answer.checkpoints as object[];
+  const { kind, checkpoint, name } = row as Record<string, unknown>;
+  assert.deepEqual([kind, checkpoint, name], ["SAVEPOINT", 4, "q"]);
+  assert.deepEqual((await call("GET", "checkpoints")).answer.checkpoints, [row]);
+  assert.equal((await call("DELETE", "queries/q/checkpoints/4")).answer.checkpoint, 4);
+  assert.equal((await call("DELETE", "queries/q/checkpoints/5")).answer.checkpoint, null);
+  assert.equal((await call("GET", "queries/nobody/checkpoints")).status, 404);
+  assert.equal((await call("POST", "queries/q/checkpoints?wait=1s")).status, 400);
 });

@@ -76,6 +76,7 @@ async function open(t: Parameters<typeof openScripted>[1]) {
     read: (...args) => catalog.read(...args),
     readTogether: (objects) => catalog.readTogether(objects),
     query: (name) => catalog.query(name),
+    checkpoints: (name) => catalog.checkpoints(name),
     waitFor: (...args) => catalog.waitFor(...args),
   };
   const ports = new FakeCluster().ports();

@@ -18,6 +18,7 @@ import { quoteName, quoteText } from "../core/print-statement.ts";
 import { type QueryState, queryStates } from "../core/states.ts";
 import { isChange, type StreamCatalog } from "../service/stream-catalog.ts";
 import { changeRow } from "../statements/answers.ts";
+import { installCheckpoints } from "./checkpoint-routes.ts";
 import { inOwnText, statementOfBody } from "./statements-of-bodies.ts";
 import {
   acceptedSchema,
@@ -39,10 +40,11 @@ import {
   streamSourceSchema,
   streamWorkerSchema,
 } from "./stream-schemas.ts";
+import { millisecondsOf, timeoutField } from "./wait-fields.ts";
 
 export type StreamCatalogPort = Pick<
   StreamCatalog,
-  "execute" | "read" | "readTogether" | "query" | "waitFor"
+  "execute" | "read" | "readTogether" | "query" | "checkpoints" | "waitFor"
 >;
 
 const route = routeUnder("streams-of-queries");
@@ -53,11 +55,7 @@ const nameParams = z.object({ name: z.string().max(300) });
 const requestQuery = onlyFields({ request_id: z.string().min(1).max(100).optional() });
 const waitFields = {
   wait: z.enum(queryStates).optional().describe("Answer when the query is in this state."),
-  timeout: z
-    .string()
-    .regex(/^\d{1,6}(ms|s|m)$/)
-    .default("30s")
-    .describe("How long to wait at most: 500ms, 30s, 5m."),
+  timeout: timeoutField,
 };
 const waitQuery = onlyFields(waitFields);
 
@@ -146,6 +144,7 @@ export function streamRoutes(catalog: StreamCatalogPort): InstallRoutes {
   return (app) => {
     for (const each of listed) installListed(app, catalog, each);
     installQueries(app, catalog);
+    installCheckpoints(app, catalog);
     installSnapshot(app, catalog);
     app.post(
       "/api/v1/streams/bundles",
@@ -443,9 +442,4 @@ function pageOf<T>(
   const from = Number(page_token);
   const end = from + limit;
   return { items: rows.slice(from, end), next_page_token: rows.length > end ? `${end}` : null };
-}
-
-function millisecondsOf(text: string): number {
-  const [, count = "0", unit = "s"] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
-  return Number(count) * { ms: 1, s: 1_000, m: 60_000 }[unit as "ms" | "s" | "m"];
 }

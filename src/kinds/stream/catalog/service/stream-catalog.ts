@@ -17,6 +17,7 @@ import type {
   CatalogBody,
   CatalogObject,
   ChangeAnswer,
+  CheckpointBody,
   QueryBody,
   QueryDetailBody,
 } from "../core/bodies.ts";
@@ -24,6 +25,7 @@ import type { CatalogChange, CatalogQuestion, ShowFilter } from "../core/changes
 import type { CatalogSnapshot, Planned, PlannerInput, StreamPlanner } from "../core/planner.ts";
 import { applyChanges, type RepeatKey, readRepeated } from "../store/apply-changes.ts";
 import type { DialledWorker } from "../store/applying.ts";
+import { readCheckpoints, readSavepoint } from "../store/checkpoint-rows.ts";
 import { addressOf } from "../store/create-worker.ts";
 import { readHeldSlots } from "../store/read-held-slots.ts";
 import { readObjects, readQueries, readQueryDetail } from "../store/read-rows.ts";
@@ -48,6 +50,8 @@ export interface CatalogRequest {
   readonly requestId?: string | undefined;
   /** Throws where the statements come to something that the caller does not take. */
   readonly check?: (planned: readonly Planned[]) => void;
+  /** For how long savepoints that it asks for are waited for. */
+  readonly savepointWaitMsMax?: number;
 }
 
 export interface CatalogReading {
@@ -66,10 +70,16 @@ export type StatementAnswer =
       readonly format: "text" | "json";
       readonly asStatement: boolean;
     }
+  | {
+      readonly kind: "checkpoints";
+      readonly rows: readonly CheckpointBody[];
+      readonly format: "text" | "json";
+    }
   /** SHOW QUERY name. */
   | { readonly kind: "query"; readonly query: QueryDetailBody; readonly format: "text" | "json" };
 
 const requestsMaxDefault = 64;
+const savepointWaitMsMaxDefault = 30_000;
 const triesMax = 5;
 
 export class StreamCatalog {
@@ -85,17 +95,9 @@ export class StreamCatalog {
    * `TooManyRequests`.
    */
   async execute(request: CatalogRequest, signal: AbortSignal): Promise<readonly StatementAnswer[]> {
-    const { requestsMax = requestsMaxDefault } = this.#deps;
-    if (this.#requests >= requestsMax) {
-      const message = `${requestsMax} requests of the catalog are under way`;
-      throw new OperatingError("TooManyRequests", "backoff", message, { hint: "Try again." });
-    }
-    this.#requests += 1;
-    try {
-      return await this.#execute(request, signal);
-    } finally {
-      this.#requests -= 1;
-    }
+    const answers = await this.#executeCounted(request, signal);
+    const waitMsMax = request.savepointWaitMsMax ?? savepointWaitMsMaxDefault;
+    return await this.#awaitSavepoints(answers, waitMsMax, signal);
   }
 
   async read(object: CatalogObject, filter: ShowFilter): Promise<readonly CatalogBody[]> {
@@ -113,6 +115,11 @@ export class StreamCatalog {
         .executeTakeFirstOrThrow();
       return { revision, rows };
     });
+  }
+
+  /** Throws `DoesNotExist`. */
+  async checkpoints(name: string | undefined): Promise<readonly CheckpointBody[]> {
+    return await this.#deps.store.read((tx) => readCheckpoints(tx, name));
   }
 
   /** Throws `DoesNotExist`. */
@@ -141,6 +148,57 @@ export class StreamCatalog {
       if (!isLate) throw thrown;
     });
     return last;
+  }
+
+  async #executeCounted(
+    request: CatalogRequest,
+    signal: AbortSignal,
+  ): Promise<readonly StatementAnswer[]> {
+    const { requestsMax = requestsMaxDefault } = this.#deps;
+    if (this.#requests >= requestsMax) {
+      const message = `${requestsMax} requests of the catalog are under way`;
+      throw new OperatingError("TooManyRequests", "backoff", message, { hint: "Try again." });
+    }
+    this.#requests += 1;
+    try {
+      return await this.#execute(request, signal);
+    } finally {
+      this.#requests -= 1;
+    }
+  }
+
+  /** With the numbers of the savepoints that are taken in time. */
+  async #awaitSavepoints(
+    answers: readonly StatementAnswer[],
+    waitMsMax: number,
+    signal: AbortSignal,
+  ): Promise<readonly StatementAnswer[]> {
+    const all: StatementAnswer[] = [];
+    for (const answer of answers) {
+      const isOpen = answer.kind === "savepoint" && answer.checkpoint === null;
+      const checkpoint = isOpen ? await this.#savepoint(answer, waitMsMax, signal) : null;
+      all.push(isOpen ? { ...answer, checkpoint } : answer);
+    }
+    return all;
+  }
+
+  /** `null`: it is not taken yet, or will never be. */
+  async #savepoint(
+    { id, request }: Extract<ChangeAnswer, { readonly kind: "savepoint" }>,
+    waitMsMax: number,
+    signal: AbortSignal,
+  ): Promise<number | null> {
+    let found: number | null = null;
+    const look = async (tx: Tx) => {
+      const outcome = await readSavepoint(tx, id ?? "", request);
+      found = outcome?.checkpoint ?? null;
+      return outcome === undefined ? notYet("checkpointed") : undefined;
+    };
+    await awaitState(this.#deps, { waitMsMax, signal, look }).catch((thrown: unknown) => {
+      const isLate = thrown instanceof OperatingError && thrown.code === "deadline_exceeded";
+      if (!isLate) throw thrown;
+    });
+    return found;
   }
 
   async #execute(
@@ -239,7 +297,7 @@ export class StreamCatalog {
 
 /** What the statement changed; the others only ask. */
 export function isChange(answer: StatementAnswer): answer is ChangeAnswer {
-  return answer.kind === "created" || answer.kind === "dropped" || answer.kind === "desired";
+  return ["created", "dropped", "desired", "savepoint"].includes(answer.kind);
 }
 
 const hasEnded: ReadonlySet<QueryBody["state"]> = new Set(["FAILED", "TERMINATED", "STOPPED"]);
@@ -247,6 +305,10 @@ const hasEnded: ReadonlySet<QueryBody["state"]> = new Set(["FAILED", "TERMINATED
 async function answerQuestion(tx: Tx, question: CatalogQuestion): Promise<StatementAnswer> {
   if (question.kind === "explain") {
     return { kind: "explained", text: question.answer, format: question.format };
+  }
+  if (question.kind === "checkpoints") {
+    const { query, format } = question;
+    return { kind: "checkpoints", rows: await readCheckpoints(tx, query), format };
   }
   const { object, filter, format, asStatement } = question;
   const { byName } = filter;
@@ -258,7 +320,9 @@ async function answerQuestion(tx: Tx, question: CatalogQuestion): Promise<Statem
 
 /** Whether it can only be a question: those are answered without the lease. */
 function isQuestion(statement: PlannerInput): boolean {
-  if (typeof statement !== "string") return ["show", "explain"].includes(statement.kind);
+  if (typeof statement !== "string") {
+    return ["show", "showCheckpoints", "explain"].includes(statement.kind);
+  }
   const [first] = scanTokens(statement).tokens;
   return ["SHOW", "EXPLAIN"].includes(first?.text.toUpperCase() ?? "");
 }

@@ -32,6 +32,7 @@ export function answerOf(answers: readonly StatementAnswer[]): LocalAnswer {
     if (first.format === "json") return table(["json"], [[JSON.stringify(first.query)]]);
     return table(queryColumns, queryLines(first.query));
   }
+  if (first?.kind === "checkpoints") return shownCheckpoints(first);
   const changes = answers.filter(isChange);
   return table(["object", "name", "id", "status"], changes.map(changeRow));
 }
@@ -60,12 +61,56 @@ export function changeRow(
       if (row === null) return [object, name, null, "there is none"];
       return [object, name, idOf(row), object === "query" ? "accepted: it is stopped" : "dropped"];
     }
+    case "savepoint":
+      return savepointRow(answer);
     case "desired": {
       const status =
         answer.desired === "PAUSED" ? "accepted: it is paused" : "accepted: it resumes";
       return ["query", answer.name, answer.id, status];
     }
   }
+}
+
+function savepointRow({
+  done,
+  id,
+  name,
+  checkpoint,
+}: Extract<ChangeAnswer, { readonly kind: "savepoint" }>): ReturnType<typeof changeRow> {
+  const number = checkpoint === null ? null : `${checkpoint}`;
+  const status =
+    done === "asked"
+      ? checkpoint === null
+        ? "accepted: it is not taken yet"
+        : "taken: it is kept"
+      : done === "dropped"
+        ? "dropped"
+        : "there is none";
+  return ["checkpoint", name ?? id, number, status];
+}
+
+function shownCheckpoints({
+  rows,
+  format,
+}: Extract<StatementAnswer, { readonly kind: "checkpoints" }>): LocalAnswer {
+  if (format === "json") {
+    return table(
+      ["json"],
+      rows.map((row) => [JSON.stringify(row)]),
+    );
+  }
+  return table(
+    ["query", "checkpoint", "kind", "epoch", "size_bytes", "completed", "duration_ms"],
+    rows.map((row) => [
+      row.name ?? row.query_id,
+      row.checkpoint,
+      row.kind,
+      row.epoch,
+      row.size_bytes,
+      new Date(row.completed_at_ms).toISOString(),
+      row.duration_ms,
+    ]),
+  );
 }
 
 function replacing({ query_id, state }: Replaced): string {
@@ -170,7 +215,10 @@ const layouts: Readonly<Record<CatalogObject, Layout<never>>> = {
   worker: workers,
 };
 
-const counts = new Set(["slots_used", "slots"]);
+const counts = new Set([
+  ...["slots_used", "slots"],
+  ...["checkpoint", "epoch", "size_bytes", "duration_ms"],
+]);
 
 function table(names: readonly string[], rows: readonly (readonly unknown[])[]): LocalAnswer {
   const columns = names.map((name) => ({ name, type: counts.has(name) ? "BIGINT" : "VARCHAR" }));

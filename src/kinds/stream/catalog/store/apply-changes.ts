@@ -11,6 +11,7 @@ import type { ChangeAnswer } from "../core/bodies.ts";
 import type { CatalogChange } from "../core/changes.ts";
 import type { Topology } from "../core/planner.ts";
 import { type Applying, type DialledWorker, PlanOutdated } from "./applying.ts";
+import { askForSavepoint, dropCheckpoint } from "./checkpoint-rows.ts";
 import {
   createLogicalSource,
   createPhysicalSource,
@@ -129,6 +130,10 @@ async function apply(
       return await dropObject(applying, change);
     case "setDesired":
       return await setDesired(applying, change);
+    case "checkpointQuery":
+      return await askForSavepoint(applying, change);
+    case "dropCheckpoint":
+      return await dropCheckpoint(applying, change);
   }
 }
 
@@ -142,7 +147,8 @@ function wasThere(answer: ChangeAnswer): boolean {
 
 /** Whether later plans may come out otherwise; queries refer to definitions and are none. */
 function isDefinition(answer: ChangeAnswer): boolean {
-  if (answer.kind === "desired" || answer.object === "query") return false;
+  if (answer.kind === "desired" || answer.kind === "savepoint") return false;
+  if (answer.object === "query") return false;
   return answer.kind === "created" ? !answer.existed : answer.row !== null;
 }
 

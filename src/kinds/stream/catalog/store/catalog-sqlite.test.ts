@@ -5,6 +5,7 @@ import { testPlannedRequests } from "./planned-requests.contract.ts";
 import { testRaces } from "./races.contract.ts";
 import { testReplacements } from "./replacements.contract.ts";
 import { testRequests } from "./requests.contract.ts";
+import { testSavepoints } from "./savepoints.contract.ts";
 import { testSchema } from "./schema.contract.ts";
 
 const fixture = sqliteFixture();
@@ -13,4 +14,5 @@ testRequests(fixture);
 testReplacements(fixture);
 testPlannedRequests(fixture);
 testRaces(fixture);
+testSavepoints(fixture);
 testSchema(fixture);

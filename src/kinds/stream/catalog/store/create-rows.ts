@@ -193,6 +193,7 @@ export async function createQuery(applying: Applying, change: CreateQuery): Prom
     query_id: id,
     statement: withoutSecrets(change.statement, secrets),
     plan_version: change.plan.version,
+    state_family: null,
     plan: JSON.stringify({ ...change.plan, plan }),
   };
   await db.insertInto("query_plans").values(row).execute();

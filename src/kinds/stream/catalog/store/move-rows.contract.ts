@@ -157,6 +157,8 @@ async function putQuery(store: Store, state: QueryRow["state"]): Promise<QueryRo
     guarantee: "exactly once",
     failures_in_a_row: 0,
     is_preview: 0,
+    savepoints_asked: 0,
+    savepoints_taken: 0,
     superseded_by: null,
     created_at_ms: 1,
     state_changed_at_ms: 1,

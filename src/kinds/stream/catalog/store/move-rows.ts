@@ -38,6 +38,8 @@ export async function insertQuery(
     superseded_by: null,
     created_at_ms: nowMs,
     state_changed_at_ms: nowMs,
+    savepoints_asked: 0,
+    savepoints_taken: 0,
     ...query,
   };
   await tx.insert("queries", row);

@@ -14,12 +14,8 @@ import type { FleetPort } from "../core/fleet-port.ts";
 import { type CheckpointEffect, QueryCheckpoints } from "../core/query-checkpoints.ts";
 import type { CheckpointView } from "../core/query-view.ts";
 import type { QueryRows } from "../reconcile/read-query.ts";
-import {
-  deleteObjects,
-  objectsOf,
-  type RecordCheckpoint,
-  recordCheckpoint,
-} from "./record-checkpoint.ts";
+import { objectsOf } from "./kept-checkpoints.ts";
+import { deleteObjects, type RecordCheckpoint, recordCheckpoint } from "./record-checkpoint.ts";
 
 export interface CheckpointDriversOptions {
   readonly lake: RecordCheckpoint["lake"];
@@ -58,7 +54,10 @@ export class CheckpointDrivers {
   /** Of a query that runs, or ends softly: begins to drive it, or goes on. */
   async drive(rows: QueryRows, hasEnded: boolean): Promise<CheckpointView> {
     const driver = await this.#driverOf(rows);
-    if (hasEnded) this.#perform(driver, driver.checkpoints.end(this.#options.clock.nowMs()));
+    const nowMs = this.#options.clock.nowMs();
+    const asked = rows.query.savepoints_asked;
+    if (hasEnded) this.#perform(driver, driver.checkpoints.end(asked, nowMs));
+    this.#perform(driver, driver.checkpoints.savepoint(asked, nowMs));
     return { isFinal: driver.checkpoints.isFinal, fault: driver.fault };
   }
 
@@ -128,6 +127,7 @@ export class CheckpointDrivers {
       checkpoints: new QueryCheckpoints({
         fragments: fragments.map(({ fragment }) => fragment),
         last,
+        savepointsTaken: query.savepoints_taken,
         intervalMs: plan.settings.checkpointIntervalMs,
         timeoutMs,
         nowMs: clock.nowMs(),
@@ -197,7 +197,7 @@ export class CheckpointDrivers {
 
   async #record(
     driver: Driver,
-    { checkpoint, fragments }: Extract<CheckpointEffect, { readonly kind: "record" }>,
+    { checkpoint, savepoint, fragments }: Extract<CheckpointEffect, { readonly kind: "record" }>,
   ): Promise<void> {
     const { lake, lease, clock } = this.#options;
     const { queryId, epoch, plan } = driver;
@@ -210,6 +210,7 @@ export class CheckpointDrivers {
         epoch,
         plan,
         checkpoint,
+        savepoint,
         fragments,
         durationMs,
       });

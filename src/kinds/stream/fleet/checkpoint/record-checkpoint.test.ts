@@ -1,14 +1,25 @@
 /** Who may complete a checkpoint, and what is in its transaction. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LakeStore, type ObjectStore } from "../../../../data/lake/index.ts";
+import {
+  LakeStore,
+  type ObjectStore,
+  type SnapshotId,
+  type TableId,
+} from "../../../../data/lake/index.ts";
 import { silentLogger } from "../../../../ground/kernel/logger.ts";
 import { createPrng } from "../../../../ground/kernel/prng.ts";
 import { VirtualClock } from "../../../../ground/kernel/testing/virtual-clock.ts";
-import { createSharedSqlite, LeaseKeeper, openSimStore } from "../../../../ground/store/index.ts";
+import {
+  type CatalogTx,
+  createSharedSqlite,
+  LeaseKeeper,
+  openSimStore,
+} from "../../../../ground/store/index.ts";
 import { watchedStreamTables } from "../../catalog/index.ts";
 import type { Plan } from "../../language/core/index.ts";
 import { queryRow } from "../testing/views.ts";
+import { unpinQuery } from "./kept-checkpoints.ts";
 import { type RecordCheckpoint, recordCheckpoint } from "./record-checkpoint.ts";
 
 async function fixture() {
@@ -52,6 +63,7 @@ async function fixture() {
       },
     ],
     durationMs: 3.4,
+    savepoint: undefined,
   };
   const rows = () =>
     store.read(({ db }) =>
@@ -61,7 +73,19 @@ async function fixture() {
     await store.read(({ db }) =>
       db.selectFrom("queries").select("failures_in_a_row").executeTakeFirst(),
     );
-  return { given, rows, failures, deleted };
+  const taken = async () => {
+    const query = await store.read(({ db }) =>
+      db.selectFrom("queries").select("savepoints_taken").executeTakeFirst(),
+    );
+    return query?.savepoints_taken;
+  };
+  const pins = async () => {
+    const pinned = await store.read(({ db }) =>
+      db.selectFrom("lake_pins").selectAll().orderBy("cursor_name").execute(),
+    );
+    return pinned.map(({ cursor_name, snapshot_id }) => `${cursor_name} ${snapshot_id}`);
+  };
+  return { given, rows, failures, deleted, taken, pins };
 }
 
 test("[SD27] the newest checkpoint stays, and ends the row of failures", async () => {
@@ -88,6 +112,72 @@ test("[SD28] objects that only older checkpoints refer to are deleted", async ()
   assert.deepEqual(deleted, ["a"]);
   await recordCheckpoint(withObjects(3, "d"));
   assert.deepEqual(deleted, ["a", "b", "c"]);
+});
+
+test("[SD41] a savepoint stays, with its objects, until it is dropped", async () => {
+  const { given, rows, deleted, taken } = await fixture();
+  const of = (checkpoint: number, path: string, savepoint?: number): RecordCheckpoint => {
+    const [first] = given.fragments;
+    assert.ok(first !== undefined);
+    const state = { ...first.state, objects: [{ path, sizeBytes: 1, crc32: 1 }] };
+    return { ...given, checkpoint, savepoint, fragments: [{ ...first, state }] };
+  };
+  await recordCheckpoint(of(1, "a", 3));
+  assert.equal(await taken(), 3);
+  await recordCheckpoint(of(2, "b"));
+  await recordCheckpoint(of(3, "c"));
+  assert.deepEqual(
+    (await rows()).map(({ checkpoint }) => checkpoint),
+    [1, 3],
+  );
+  assert.deepEqual(deleted, ["b"]);
+  await given.lake.store.catalogTransaction(async ({ db }) => {
+    await db.updateTable("query_checkpoints").set({ savepoint: null }).execute();
+  });
+  await recordCheckpoint(of(4, "d"));
+  assert.deepEqual(deleted, ["b", "a", "c"]);
+});
+
+test("[SD41] snapshots of a savepoint stay pinned as long as it is kept", async () => {
+  const { given, pins } = await fixture();
+  const { store } = given.lake;
+  const catalog = {
+    pinIn: async ({ db }: CatalogTx, cursor_name: string, table: TableId, snapshot: SnapshotId) => {
+      const pinned = { table_id: table, snapshot_id: snapshot, pinned_at_ms: 1 };
+      await db
+        .insertInto("lake_pins")
+        .values({ cursor_name, ...pinned })
+        .onConflict((conflict) => conflict.column("cursor_name").doUpdateSet(pinned))
+        .execute();
+    },
+  } as unknown as LakeStore;
+  const nodes = [{ id: 0, op: { kind: "source", type: "Lake" } }];
+  const plan = { ...given.plan, nodes } as unknown as Plan;
+  const of = (checkpoint: number, savepoint?: number): RecordCheckpoint => {
+    const [first] = given.fragments;
+    assert.ok(first !== undefined);
+    const at = { table: 5, from: 10 + checkpoint, to: null, rowId: null };
+    const state = { ...first.state, positions: { 0: JSON.stringify(at) } };
+    const fragments = [{ ...first, state }];
+    return { ...given, lake: { ...given.lake, catalog }, plan, checkpoint, savepoint, fragments };
+  };
+  await recordCheckpoint(of(1, 1));
+  await recordCheckpoint(of(2));
+  assert.deepEqual(await pins(), ["stream-q1-0 12", "stream-q1-at-1-0 11"]);
+  // A query that rests: its newest checkpoint became a savepoint, and it goes on.
+  await store.catalogTransaction(async ({ db }) => {
+    await db.updateTable("query_checkpoints").set({ savepoint: 2 }).execute();
+  });
+  await recordCheckpoint(of(3));
+  assert.deepEqual(await pins(), ["stream-q1-0 13", "stream-q1-at-1-0 11", "stream-q1-at-2-0 12"]);
+  await store.catalogTransaction(async ({ db }) => {
+    const freed = db.updateTable("query_checkpoints").set({ savepoint: null });
+    await freed.where("checkpoint", "=", 1).execute();
+  });
+  await recordCheckpoint(of(4));
+  assert.deepEqual(await pins(), ["stream-q1-0 14", "stream-q1-at-2-0 12"]);
+  await store.catalogTransaction((tx) => unpinQuery(tx, "q1"));
+  assert.deepEqual(await pins(), []);
 });
 
 test("[SD27] a checkpoint that is recorded already is not recorded again", async () => {

@@ -4,20 +4,14 @@
  * query has a newer epoch, or this process no lease, so an older one completes nothing (SD27).
  */
 import { sql } from "kysely";
-import type { SnapshotId, TableId } from "../../../../data/lake/index.ts";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
-import type { CatalogTx, LeaseGrant, Tx } from "../../../../ground/store/index.ts";
+import type { CatalogTx, LeaseGrant } from "../../../../ground/store/index.ts";
 import { keyGroupCount } from "../../engine/core/index.ts";
 import { hashPlan, type Plan } from "../../language/core/index.ts";
-import {
-  type Manifest,
-  type ManifestFragment,
-  manifestVersion,
-  type Prepared,
-  pinOf,
-} from "../../run/core/index.ts";
+import { type Manifest, manifestVersion, type Prepared } from "../../run/core/index.ts";
 import { commitPrepared, type StreamLake } from "../../run/index.ts";
 import type { CheckpointedFragment } from "../core/query-checkpoints.ts";
+import { dropOldCheckpoints, pinSources } from "./kept-checkpoints.ts";
 
 export interface RecordCheckpoint {
   readonly lake: Pick<StreamLake, "catalog" | "clock" | "objects" | "prng" | "store">;
@@ -28,12 +22,14 @@ export interface RecordCheckpoint {
   readonly plan: Plan;
   readonly fragments: readonly CheckpointedFragment[];
   readonly durationMs: number;
+  /** The newest request for a savepoint that it answers; `undefined`: it is none. */
+  readonly savepoint: number | undefined;
 }
 
 export async function recordCheckpoint(options: RecordCheckpoint): Promise<void> {
   const { lake, queryId, epoch, checkpoint, fragments, lease } = options;
   const manifest = manifestOf(options);
-  let before: readonly string[] = [];
+  let free: readonly string[] = [];
   const prepared: Prepared = new Map(fragments.flatMap((each) => [...each.prepared]));
   await commitPrepared(lake, {
     prepared,
@@ -45,27 +41,15 @@ export async function recordCheckpoint(options: RecordCheckpoint): Promise<void>
       await lake.store.catalogTransaction(body, grant);
     },
     also: async (tx) => {
-      before = await objectsOf(tx, queryId);
       if (!(await insertRow(tx, options, manifest))) return false;
-      await pinSources(tx, options, manifest.fragments);
+      const { catalog } = lake;
+      const isSavepoint = options.savepoint !== undefined;
+      await pinSources(tx, { catalog, queryId, plan: options.plan }, manifest, isSavepoint);
+      free = await dropOldCheckpoints(tx, queryId, checkpoint);
       return true;
     },
   });
-  const kept = new Set(pathsOf(manifest));
-  await deleteObjects(
-    lake,
-    before.filter((path) => !kept.has(path)),
-  );
-}
-
-/** The objects that complete checkpoints of the query refer to. */
-export async function objectsOf({ db }: Tx, queryId: string): Promise<readonly string[]> {
-  const rows = await db
-    .selectFrom("query_checkpoints")
-    .select("manifest")
-    .where("query_id", "=", queryId)
-    .execute();
-  return rows.flatMap((row) => pathsOf(JSON.parse(row.manifest) as Manifest));
+  await deleteObjects(lake, free);
 }
 
 /** Nobody refers to them any more. What cannot be deleted now stays, and takes room only. */
@@ -74,10 +58,6 @@ export async function deleteObjects(
   paths: readonly string[],
 ): Promise<void> {
   if (paths.length > 0) await objects.delete(paths).catch(() => undefined);
-}
-
-function pathsOf({ fragments }: Manifest): readonly string[] {
-  return fragments.flatMap(({ objects }) => objects.map(({ path }) => path));
 }
 
 function manifestOf({ epoch, checkpoint, plan, fragments }: RecordCheckpoint): Manifest {
@@ -95,7 +75,7 @@ function manifestOf({ epoch, checkpoint, plan, fragments }: RecordCheckpoint): M
 /** `false`: a commit whose answer was lost, said again. */
 async function insertRow(
   tx: CatalogTx,
-  { queryId, epoch, checkpoint, durationMs }: RecordCheckpoint,
+  { queryId, epoch, checkpoint, durationMs, savepoint }: RecordCheckpoint,
   manifest: Manifest,
 ): Promise<boolean> {
   const query = await tx.db
@@ -122,30 +102,15 @@ async function insertRow(
       size_bytes: objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
       duration_ms: Math.max(0, Math.round(durationMs)),
       completed_at_ms: sql<number>`now_ms()`,
+      savepoint: savepoint ?? null,
     })
     .execute();
-  await tx.db
-    .deleteFrom("query_checkpoints")
-    .where("query_id", "=", queryId)
-    .where("checkpoint", "<", checkpoint)
-    .execute();
-  if (query.failures_in_a_row > 0) await tx.update("queries", queryId, { failures_in_a_row: 0 });
+  const news = {
+    ...(query.failures_in_a_row > 0 ? { failures_in_a_row: 0 } : {}),
+    ...(savepoint === undefined ? {} : { savepoints_taken: savepoint }),
+  };
+  if (Object.keys(news).length > 0) await tx.update("queries", queryId, news);
   return true;
-}
-
-async function pinSources(
-  tx: CatalogTx,
-  { lake, queryId, plan }: RecordCheckpoint,
-  fragments: readonly ManifestFragment[],
-): Promise<void> {
-  for (const { id, op } of plan.nodes) {
-    if (op.kind !== "source" || op.type !== "Lake") continue;
-    const said = fragments.find(({ positions }) => positions[`${id}`] !== undefined);
-    const pin = pinOf(said?.positions[`${id}`]);
-    if (pin === undefined) continue;
-    const cursor = `stream-${queryId}-${id}`;
-    await lake.catalog.pinIn(tx, cursor, pin.table as TableId, pin.snapshot as SnapshotId);
-  }
 }
 
 function notOurs(why: string): OperatingError {

@@ -43,15 +43,15 @@ export async function readLive(options: LiveReaderOptions, name: string): Promis
 async function readCheckpoints({ db }: Tx, queryId: string): Promise<LiveCheckpointBody[]> {
   const rows = await db
     .selectFrom("query_checkpoints")
-    .select(["checkpoint", "epoch", "size_bytes", "duration_ms", "completed_at_ms"])
+    .select(["checkpoint", "epoch", "size_bytes", "duration_ms", "completed_at_ms", "savepoint"])
     .where("query_id", "=", queryId)
     .orderBy("checkpoint", "desc")
     .limit(checkpointsMax)
     .execute();
-  return rows.map(({ checkpoint, epoch, size_bytes, duration_ms, completed_at_ms }) => ({
-    ...{ checkpoint, epoch, duration_ms },
-    begun_at_ms: completed_at_ms - duration_ms,
+  return rows.map(({ size_bytes, completed_at_ms, savepoint, ...row }) => ({
+    ...row,
+    begun_at_ms: completed_at_ms - row.duration_ms,
     bytes: size_bytes,
-    savepoint: false,
+    savepoint: savepoint !== null,
   }));
 }

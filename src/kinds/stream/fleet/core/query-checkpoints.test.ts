@@ -4,7 +4,8 @@ import { type CheckpointEffect, QueryCheckpoints } from "./query-checkpoints.ts"
 
 function open(last = 0): QueryCheckpoints {
   const fragments = ["f0", "f1"];
-  return new QueryCheckpoints({ fragments, last, intervalMs: 10, timeoutMs: 100, nowMs: 0 });
+  const times = { intervalMs: 10, timeoutMs: 100, nowMs: 0 };
+  return new QueryCheckpoints({ fragments, last, savepointsTaken: 2, ...times });
 }
 
 function said(fragment: string) {
@@ -57,8 +58,8 @@ test("[SD25] a worker that is back is told again of the one under way", () => {
 
 test("[SD26] the last one begins when all have ended, and once", () => {
   const checkpoints = open();
-  assert.deepEqual(shortly(checkpoints.end(3)), ["trigger 1"]);
-  assert.deepEqual(shortly(checkpoints.end(4)), []);
+  assert.deepEqual(shortly(checkpoints.end(2, 3)), ["trigger 1"]);
+  assert.deepEqual(shortly(checkpoints.end(2, 4)), []);
   checkpoints.checkpointed(1, said("f0"));
   checkpoints.checkpointed(1, said("f1"));
   assert.deepEqual(shortly(checkpoints.recorded(5)), ["tell 1", "final"]);
@@ -71,7 +72,41 @@ test("[SD26] one that began before does not hold the end: another follows it", (
   checkpoints.tick(10);
   checkpoints.checkpointed(1, said("f0"));
   checkpoints.checkpointed(1, said("f1"));
-  assert.deepEqual(shortly(checkpoints.end(12)), [], "while it is being recorded");
+  assert.deepEqual(shortly(checkpoints.end(2, 12)), [], "while it is being recorded");
   assert.deepEqual(shortly(checkpoints.recorded(20)), ["tell 1", "trigger 2"]);
   assert.ok(!checkpoints.isFinal);
+});
+
+const recordOf = (effects: readonly CheckpointEffect[]) =>
+  effects.flatMap((effect) => (effect.kind === "record" ? [effect.savepoint] : []));
+
+test("[SD40] a savepoint begins at once, and answers all that asked before", () => {
+  const checkpoints = open(4);
+  assert.deepEqual(shortly(checkpoints.savepoint(2, 1)), [], "those two were taken");
+  assert.deepEqual(shortly(checkpoints.savepoint(4, 1)), ["trigger 5"]);
+  assert.deepEqual(shortly(checkpoints.savepoint(4, 1)), [], "it is under way");
+  checkpoints.checkpointed(5, said("f0"));
+  assert.deepEqual(recordOf(checkpoints.checkpointed(5, said("f1"))), [4]);
+  assert.deepEqual(shortly(checkpoints.recorded(2)), ["tell 5"]);
+  checkpoints.tick(12);
+  checkpoints.checkpointed(6, said("f0"));
+  assert.deepEqual(recordOf(checkpoints.checkpointed(6, said("f1"))), [undefined]);
+});
+
+test("[SD40] a savepoint that is asked for during a checkpoint follows it at once", () => {
+  const checkpoints = open();
+  checkpoints.tick(10);
+  assert.deepEqual(shortly(checkpoints.savepoint(3, 11)), []);
+  checkpoints.checkpointed(1, said("f0"));
+  assert.deepEqual(recordOf(checkpoints.checkpointed(1, said("f1"))), [undefined]);
+  assert.deepEqual(shortly(checkpoints.recorded(12)), ["tell 1", "trigger 2"]);
+});
+
+test("[SD40] the last checkpoint is also the savepoint that was asked for", () => {
+  const checkpoints = open();
+  assert.deepEqual(shortly(checkpoints.end(3, 1)), ["trigger 1"]);
+  assert.deepEqual(shortly(checkpoints.savepoint(3, 1)), []);
+  checkpoints.checkpointed(1, said("f0"));
+  assert.deepEqual(recordOf(checkpoints.checkpointed(1, said("f1"))), [3]);
+  assert.deepEqual(shortly(checkpoints.recorded(2)), ["tell 1", "final"]);
 });

@@ -17,6 +17,8 @@ export type CheckpointEffect =
   | {
       readonly kind: "record";
       readonly checkpoint: number;
+      /** The newest request for a savepoint that it answers; `undefined`: none. */
+      readonly savepoint: number | undefined;
       readonly fragments: readonly CheckpointedFragment[];
     }
   | { readonly kind: "tell"; readonly checkpoint: number }
@@ -29,6 +31,8 @@ export interface QueryCheckpointsOptions {
   readonly fragments: readonly string[];
   /** The number of the last complete checkpoint; 0 where there is none. */
   readonly last: number;
+  /** Requests for savepoints that are answered. */
+  readonly savepointsTaken: number;
   readonly intervalMs: number;
   /** One that takes longer is given up. */
   readonly timeoutMs: number;
@@ -47,12 +51,19 @@ export class QueryCheckpoints {
   #isLast = false;
   #isFinal = false;
   #wantsFinal = false;
+  /** Requests for savepoints: those that came, and those that a checkpoint was begun for. */
+  #savepointsAsked: number;
+  #savepointsBegun: number;
+  /** What the checkpoint under way answers. */
+  #savepoint: number | undefined;
 
   constructor(options: QueryCheckpointsOptions) {
     this.#options = options;
     this.#round = new CheckpointRound(options.fragments);
     this.#number = options.last;
     this.#dueMs = options.nowMs + options.intervalMs;
+    this.#savepointsAsked = options.savepointsTaken;
+    this.#savepointsBegun = options.savepointsTaken;
   }
 
   /** Whether the last checkpoint is recorded. */
@@ -75,11 +86,22 @@ export class QueryCheckpoints {
     return [{ kind: "givenUp", checkpoint, missing }];
   }
 
-  /** All fragments have ended: the next checkpoint to begin is the last. Idempotent. */
-  end(nowMs: number): readonly CheckpointEffect[] {
+  /**
+   * All fragments have ended: the next checkpoint to begin is the last, and the savepoint that was
+   * asked for. Idempotent.
+   */
+  end(savepointsAsked: number, nowMs: number): readonly CheckpointEffect[] {
     if (this.#wantsFinal) return [];
+    this.#savepointsAsked = Math.max(savepointsAsked, this.#savepointsAsked);
     this.#wantsFinal = true;
     return this.#isRecording || this.#round.checkpoint !== undefined ? [] : this.#begin(nowMs);
+  }
+
+  /** So many savepoints were asked for in all; one answers all that it is begun after (SD40). */
+  savepoint(asked: number, nowMs: number): readonly CheckpointEffect[] {
+    this.#savepointsAsked = Math.max(asked, this.#savepointsAsked);
+    const isBusy = this.#isRecording || this.#round.checkpoint !== undefined;
+    return isBusy || this.#isFinal || !this.#wantsSavepoint ? [] : this.#begin(nowMs);
   }
 
   /** A worker's session came back: what it was told may be lost. */
@@ -95,7 +117,7 @@ export class QueryCheckpoints {
     const fragments = this.#round.states();
     if (fragments === undefined) return [];
     this.#isRecording = true;
-    return [{ kind: "record", checkpoint, fragments }];
+    return [{ kind: "record", checkpoint, savepoint: this.#savepoint, fragments }];
   }
 
   /** The one under way is recorded. */
@@ -109,12 +131,19 @@ export class QueryCheckpoints {
       this.#isFinal = true;
       return [tell, { kind: "final" }];
     }
-    return this.#wantsFinal ? [tell, ...this.#begin(nowMs)] : [tell];
+    const isNext = this.#wantsFinal || this.#wantsSavepoint;
+    return isNext ? [tell, ...this.#begin(nowMs)] : [tell];
+  }
+
+  get #wantsSavepoint(): boolean {
+    return this.#savepointsAsked > this.#savepointsBegun;
   }
 
   #begin(nowMs: number): readonly CheckpointEffect[] {
     this.#number += 1;
     this.#isLast = this.#wantsFinal;
+    this.#savepoint = this.#wantsSavepoint ? this.#savepointsAsked : undefined;
+    this.#savepointsBegun = this.#savepointsAsked;
     this.#round.begin(this.#number);
     this.#dueMs = nowMs + this.#options.timeoutMs;
     return [{ kind: "trigger", checkpoint: this.#number, completed: this.#completed }];

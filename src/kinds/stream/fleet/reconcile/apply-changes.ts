@@ -3,6 +3,7 @@ import { assert } from "../../../../ground/kernel/errors.ts";
 import type { CatalogTx } from "../../../../ground/store/index.ts";
 import { type FragmentRow, hasEnded } from "../../catalog/core/index.ts";
 import { moveFragment, moveQuery, placeFragment, removeQuery } from "../../catalog/index.ts";
+import { unpinQuery } from "../checkpoint/kept-checkpoints.ts";
 import type { QueryChange } from "../core/decide-query.ts";
 import { isSameQuery, type QueryRows, readQuery } from "./read-query.ts";
 
@@ -60,6 +61,7 @@ async function apply(
       return rows;
     case "remove":
       await removeQuery(tx, rows.query);
+      await unpinQuery(tx, rows.query.query_id);
       return rows;
   }
 }

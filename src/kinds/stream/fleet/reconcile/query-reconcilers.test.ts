@@ -273,6 +273,28 @@ test("[SD24, SD27] checkpoints are recorded while it runs, and a new epoch goes 
   assert.deepEqual(await fleet.checkpoints("q1"), [[4, 2]]);
 });
 
+test("[SD40] a savepoint that was asked for is taken at once, by a new epoch or leader, too", async () => {
+  const fleet = await world("w1", "w2");
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(2_000);
+  await fleet.askForSavepoint("q1");
+  await fleet.clock.advance(500);
+  assert.deepEqual(await fleet.checkpoints("q1"), [[1, 1]]);
+  assert.equal((await fleet.query("q1"))?.savepoints_taken, 1);
+  fleet.workers.get("w2")?.disconnect();
+  await fleet.clock.advance(1_000);
+  await fleet.askForSavepoint("q1");
+  await fleet.lead();
+  await fleet.clock.advance(25_000);
+  assert.equal((await fleet.query("q1"))?.savepoints_taken, 2);
+  assert.deepEqual(
+    (await fleet.checkpoints("q1")).slice(0, 2).map(([checkpoint]) => checkpoint),
+    [1, 2],
+  );
+  await fleet.clock.advance(30_000);
+  assert.equal((await fleet.checkpoints("q1")).length, 3, "two savepoints, and the newest");
+});
+
 test("[SD26] the last checkpoint is recorded before the workers forget the query", async () => {
   const fleet = await world("w1", "w2");
   await fleet.create("q1", ["f0@w1", "f1@w2"]);

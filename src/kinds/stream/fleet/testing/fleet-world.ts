@@ -197,6 +197,17 @@ export class FleetWorld {
     await this.store.catalogTransaction((tx) => tx.update("queries", queryId, { desired_state }));
   }
 
+  async askForSavepoint(queryId: string): Promise<void> {
+    await this.store.catalogTransaction(async (tx) => {
+      const { savepoints_asked } = await tx.db
+        .selectFrom("queries")
+        .select("savepoints_asked")
+        .where("query_id", "=", queryId)
+        .executeTakeFirstOrThrow();
+      await tx.update("queries", queryId, { savepoints_asked: savepoints_asked + 1 });
+    });
+  }
+
   async query(queryId: string): Promise<QueryRow | undefined> {
     return await this.store.read(({ db }) =>
       db.selectFrom("queries").selectAll().where("query_id", "=", queryId).executeTakeFirst(),

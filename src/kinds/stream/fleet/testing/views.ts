@@ -25,6 +25,8 @@ export function queryRow(changes: Partial<QueryRow> = {}): QueryRow {
     guarantee: "exactly once",
     failures_in_a_row: 0,
     is_preview: 0,
+    savepoints_asked: 0,
+    savepoints_taken: 0,
     superseded_by: null,
     created_at_ms: 1,
     state_changed_at_ms: 1,

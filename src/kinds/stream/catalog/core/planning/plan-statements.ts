@@ -49,6 +49,20 @@ import {
 import { PlanningCatalog } from "./planning-catalog.ts";
 import { questionOf } from "./show-filter.ts";
 
+/** What is neither a query nor about one that is there. */
+type Definition = Extract<
+  Statement,
+  {
+    kind:
+      | "createLogicalSource"
+      | "createView"
+      | "createPhysicalSource"
+      | "createSink"
+      | "createWorker"
+      | "drop";
+  }
+>;
+
 type Of<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
 
 /** Throws `OperatingError` with a code of the request table; nothing else is thrown for a text. */
@@ -107,6 +121,17 @@ class StatementPlanner {
         return this.#explain(statement);
       case "show":
         return { kind: "question", question: bound(statement, () => questionOf(statement)) };
+      case "showCheckpoints": {
+        const { query, format } = statement;
+        const question = { kind: "checkpoints", query: query?.text, format } as const;
+        return { kind: "question", question };
+      }
+      case "checkpoint":
+        return this.#changed({ kind: "checkpointQuery", query: statement.name.text });
+      case "dropCheckpoint": {
+        const { kind, query, checkpoint, ifExists } = statement;
+        return this.#changed({ kind, query: query.text, checkpoint, ifExists });
+      }
       case "preview":
         throw refusePreview(statement);
       case "pause":
@@ -142,12 +167,7 @@ class StatementPlanner {
     return `new:${this.#changes}`;
   }
 
-  #define(
-    statement: Exclude<
-      Statement,
-      { kind: "createQuery" | "query" | "explain" | "show" | "preview" | "pause" | "resume" }
-    >,
-  ): CatalogChange {
+  #define(statement: Definition): CatalogChange {
     switch (statement.kind) {
       case "createLogicalSource":
         return this.#createLogicalSource(statement);

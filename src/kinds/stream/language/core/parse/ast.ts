@@ -337,6 +337,21 @@ export type Statement = { readonly position: Position; readonly text: string } &
       readonly settings: readonly AstSetting[];
     }
   | { readonly kind: "pause" | "resume"; readonly name: AstName }
+  /** `CHECKPOINT QUERY q`: one that is kept. */
+  | { readonly kind: "checkpoint"; readonly name: AstName }
+  /** `DROP CHECKPOINT 7 FOR q`: it is kept no longer. */
+  | {
+      readonly kind: "dropCheckpoint";
+      readonly checkpoint: number;
+      readonly query: AstName;
+      readonly ifExists: boolean;
+    }
+  | {
+      readonly kind: "showCheckpoints";
+      /** `SHOW CHECKPOINTS FOR q`; without any, those of all queries. */
+      readonly query: AstName | undefined;
+      readonly format: "text" | "json";
+    }
   | {
       readonly kind: "show";
       readonly object: ObjectKind;

@@ -1,5 +1,6 @@
 /** Parses statements, which are separated by semicolons. */
 import type { AstName, AstQuery, ObjectKind, Statement, StatementBody } from "./ast.ts";
+import { parseCheckpointNumber } from "./checkpoint-parser.ts";
 import { parseCreate } from "./create-parser.ts";
 import { parseExplain, parseFormat } from "./explain-parser.ts";
 import { parseExpr } from "./expr-parser.ts";
@@ -11,7 +12,8 @@ import { parseContinuousQuery } from "./sink-parser.ts";
 import { TokenReader } from "./token-reader.ts";
 
 const heads = [
-  ...["CREATE", "SELECT", "WITH", "DROP", "SHOW", "EXPLAIN", "PAUSE", "RESUME", "PREVIEW"],
+  ...["CREATE", "SELECT", "WITH", "DROP", "SHOW", "EXPLAIN", "PAUSE", "RESUME", "CHECKPOINT"],
+  "PREVIEW",
 ] as const;
 
 export function parseStatements(text: string): readonly Statement[] {
@@ -56,6 +58,9 @@ function parseStatementBody(reader: TokenReader): StatementBody {
   if (reader.takeWords("PREVIEW")) return parsePreview(reader);
   if (reader.takeWords("PAUSE", "QUERY")) return { kind: "pause", name: queryName(reader) };
   if (reader.takeWords("RESUME", "QUERY")) return { kind: "resume", name: queryName(reader) };
+  if (reader.takeWords("CHECKPOINT", "QUERY")) {
+    return { kind: "checkpoint", name: queryName(reader) };
+  }
   if (reader.isWords("SELECT") || reader.isWords("WITH") || reader.isSymbol("(")) {
     return { kind: "query", query: parseContinuousQuery(reader) };
   }
@@ -96,6 +101,7 @@ function queryName(reader: TokenReader): AstName {
 }
 
 function parseDrop(reader: TokenReader): StatementBody {
+  if (reader.takeWords("CHECKPOINT")) return parseDropCheckpoint(reader);
   const shorthand = reader.isWords("SOURCE");
   const object = parseObject(reader, false);
   const ifExists = reader.takeWords("IF", "EXISTS");
@@ -104,6 +110,13 @@ function parseDrop(reader: TokenReader): StatementBody {
   const name = parseObjectName(reader, object);
   const mode = object === "query" ? parseMode(reader) : undefined;
   return { kind: "drop", object, name, ifExists, shorthand, mode, settings: parseSet(reader) };
+}
+
+function parseDropCheckpoint(reader: TokenReader): StatementBody {
+  const ifExists = reader.takeWords("IF", "EXISTS");
+  const checkpoint = parseCheckpointNumber(reader);
+  reader.expectWords("FOR");
+  return { kind: "dropCheckpoint", checkpoint, query: queryName(reader), ifExists };
 }
 
 function parseMode(reader: TokenReader): "SOFT" | "HARD" | undefined {
@@ -120,6 +133,10 @@ function parseObjectName(reader: TokenReader, object: ObjectKind): AstName {
 }
 
 function parseShow(reader: TokenReader): StatementBody {
+  if (reader.takeWords("CHECKPOINTS")) {
+    const query = reader.takeWords("FOR") ? queryName(reader) : undefined;
+    return { kind: "showCheckpoints", query, format: parseFormat(reader) };
+  }
   const asStatement = reader.takeWords("CREATE");
   const object = parseObject(reader, !asStatement);
   const owner =
