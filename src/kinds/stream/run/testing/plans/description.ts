@@ -176,6 +176,11 @@ const sourceCols = (source: number): readonly Col[] => {
 const texts = ["a", "b", "ab", "xyz"];
 const disorderMs = 40;
 
+/** Whether an aggregate of integers gives integers, which may be keys. */
+function isWhole(fn: string, arg: Col | undefined): boolean {
+  return fn.startsWith("COUNT") || (arg?.kind === "int" && ["SUM", "MIN", "MAX"].includes(fn));
+}
+
 function hasUnsigned({ cols }: Node): boolean {
   return cols.some(({ unsigned }) => unsigned === true);
 }
@@ -383,11 +388,11 @@ export class Drawing {
     return { kind, sizeMs: kind === "session" ? tape.pick([20, 60, 5]) : sizeMs, advanceMs };
   }
 
-  #aggregate(of: Node, isStacked: boolean): Node {
+  #aggregate(of: Node, isStacked: boolean, mayRead = !isStacked): Node {
     const tape = this.#tape;
     const isPlain =
       of.op === "source" || of.op === "filter" || of.op === "project" || of.op === "union";
-    const usesReading = !isStacked && isPlain && tape.rarely(8);
+    const usesReading = mayRead && isPlain && tape.rarely(8);
     const time = usesReading ? undefined : this.#timeOf(of);
     const window = this.#window(false);
     if (time === undefined) this.#count("ingestion time");
@@ -428,8 +433,8 @@ export class Drawing {
       { name: this.#name(), kind: "time", shiftMs: 0 },
       ...keys.map((at) => ({ name: this.#name(), kind: (of.cols[at] as Col).kind })),
       ...aggs.map(
-        ({ fn }): Col => ({
-          ...{ name: this.#name(), kind: "float" },
+        ({ fn, arg }): Col => ({
+          ...{ name: this.#name(), kind: isWhole(fn, of.cols[arg ?? -1]) ? "int" : "float" },
           unsigned: fn.startsWith("COUNT") || hasUnsigned(of),
         }),
       ),
@@ -455,7 +460,8 @@ export class Drawing {
     const [c, d] = [this.#of(of, "int", "float"), this.#of(other, "int", "float")];
     const less: Expr = {
       k: "op",
-      op: tape.pick(["<", ">=", "!="]),
+      // A negative number and a count would be compared as unsigned ones.
+      op: tape.pick(hasUnsigned(of) || hasUnsigned(other) ? ["!="] : ["<", ">=", "!="]),
       a: { k: "col", at: c ?? 0 },
       b: { k: "col", at: width + (d ?? 0) },
     };
@@ -470,18 +476,32 @@ export class Drawing {
     }
   }
 
-  #join(of: Node): Node {
-    const other = this.#other();
+  /** A side of a join, with the rows of a window with keys or without instead of its own. */
+  #side(plain: Node, aggregated: Node): Node {
+    if (!this.#tape.rarely(3)) return plain;
+    const made = this.#aggregate(aggregated, false, false);
+    this.#count(
+      made.op === "aggregate" && made.keys.length === 0
+        ? "join with a window without keys"
+        : "join with a window with keys",
+    );
+    return made;
+  }
+
+  #join(base: Node): Node {
+    const of = this.#side(base, base);
+    const plain = this.#other();
+    const other = this.#side(plain, this.#tape.pick([plain, base]));
     const kind = this.#tape.pick(["", "LEFT", "RIGHT", "FULL"] as const);
     const window = this.#window(true);
-    const times = [this.#timeOf(of) ?? 0, 0] as const;
+    const times = [this.#timeOf(of) ?? 0, this.#timeOf(other) ?? 0] as const;
     const on = this.#on(of, other);
     this.#count(`${kind === "" ? "INNER" : kind} join`);
     const cols: Col[] = [
       { name: this.#name(), kind: "time", shiftMs: window.sizeMs },
       { name: this.#name(), kind: "time", shiftMs: 0 },
       ...[...of.cols, ...other.cols].map(
-        ({ kind: type }): Col => ({ name: this.#name(), kind: type }),
+        ({ kind: type, unsigned = false }): Col => ({ name: this.#name(), kind: type, unsigned }),
       ),
     ];
     return { op: "join", kind, of, other, times, window, on, cols };

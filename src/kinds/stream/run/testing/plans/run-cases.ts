@@ -57,6 +57,7 @@ export const operators: readonly string[] = [
   ...["COUNT(*)", "COUNT", "SUM", "MIN", "MAX", "AVG", "MEDIAN", "STDDEV", "VAR", "STDDEV_POP"],
   ...["VAR_POP", "FIRST", "LAST", "COUNT(DISTINCT)", "SUM(DISTINCT)"],
   ...["INNER join", "LEFT join", "RIGHT join", "FULL join", "join by any predicate"],
+  ...["join with a window with keys", "join with a window without keys"],
   ...["interval join", "lookup join", "LEFT lookup join", "LAG", "LAST_VALUE", "dedupe"],
   ...["STATE TTL", "top-N of rows", "top-N of a window", "sub", "with", "view"],
   ...["within the bound", "beyond the bound", "several files of a source"],
