@@ -12,6 +12,9 @@ import { equalityOf, isNullAt, viewLocals } from "./equality-source.ts";
 import { type HashRows, hashRowsOf } from "./hash-rows.ts";
 import { equalBytes } from "./text-bytes.ts";
 
+/** How many rows of a probe have the heads of their chains read before these are followed. */
+const headsAtOnce = 1_024;
+
 /** Where a probe stopped because the pairs were full. */
 interface Place {
   row: number;
@@ -83,33 +86,39 @@ export function createJoinLoops(keys: readonly JoinKey[], left: Schema, right: S
     rightRow: "j",
     nan: "unequal",
   });
+  // The heads of many rows are read before any chain is followed: their cache misses overlap.
   const probe = `
     "use strict";
+    const firsts = new Int32Array(${headsAtOnce});
     return function probe(place, left, right, lh, rh, count, heads, next, leftRows, rightRows) {
       ${viewLocals(types, "a", "left")}
       ${viewLocals(types, "b", "right")}
       const mask = heads.length - 1, capacity = leftRows.length;
       let n = 0, entry = place.entry;
-      for (let i = place.row; i < count; i += 1) {
-        if (entry === -2) {
-          if (${isNull("left", "a", "i")}) continue;
-          entry = heads[lh[i] & mask] - 1;
-        }
-        while (entry >= 0) {
-          const j = entry;
-          entry = next[j] - 1;
-          if (rh[j] === lh[i] && ${equality}) {
-            leftRows[n] = i;
-            rightRows[n] = j;
-            n += 1;
-            if (n === capacity) {
-              place.row = i;
-              place.entry = entry;
-              return n;
+      for (let from = place.row; from < count; from += ${headsAtOnce}) {
+        const upTo = Math.min(count, from + ${headsAtOnce});
+        for (let i = from; i < upTo; i += 1) firsts[i - from] = heads[lh[i] & mask];
+        for (let i = from; i < upTo; i += 1) {
+          if (entry === -2) {
+            if (${isNull("left", "a", "i")}) continue;
+            entry = firsts[i - from] - 1;
+          }
+          while (entry >= 0) {
+            const j = entry;
+            entry = next[j] - 1;
+            if (rh[j] === lh[i] && ${equality}) {
+              leftRows[n] = i;
+              rightRows[n] = j;
+              n += 1;
+              if (n === capacity) {
+                place.row = i;
+                place.entry = entry;
+                return n;
+              }
             }
           }
+          entry = -2;
         }
-        entry = -2;
       }
       place.row = count;
       place.entry = -2;
