@@ -12,6 +12,7 @@ import { hideSecrets, hideSecretsOfPlan, withoutSecrets } from "../core/secrets.
 import type { QueryRow } from "../core/tables.ts";
 import { type Applying, alreadyExists, idOf, nextId, PlanOutdated } from "./applying.ts";
 import { insertFragment, insertHeir, insertQuery, moveQuery } from "./move-rows.ts";
+import { requireOwnFiles } from "./own-files.ts";
 import { slotsHeld } from "./read-held-slots.ts";
 import { resolveWorker } from "./read-workers.ts";
 import { insertSecrets } from "./stored-plans.ts";
@@ -180,6 +181,7 @@ export async function createQuery(applying: Applying, change: CreateQuery): Prom
   }
   await requireActive(applying, change);
   await requireTables(applying, change);
+  await requireOwnFiles(tx, change);
   const id = await nextId(tx);
   const name_key = name?.toUpperCase() ?? null;
   const is_preview = change.isPreview ? 1 : 0;

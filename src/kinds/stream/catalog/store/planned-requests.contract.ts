@@ -113,6 +113,39 @@ export function testPlannedRequests(fixture: StoreFixture): void {
       await assert.rejects(run("SELECT a FROM s INTO k"), { message: nobody });
     });
 
+    test("[SC82] one file is written by one query at a time", async (t) => {
+      const { store, run } = await open(fixture, t);
+      await run(...definitions);
+      await run(`CREATE SINK out TYPE File SET('out.csv' AS "SINK".FILE_PATH)`);
+      const select = "SELECT auction FROM bids INTO";
+      const file = (path: string, more = "") => `File('${path}' AS "SINK".FILE_PATH${more})`;
+      await run(`CREATE QUERY q AS ${select} out`);
+      const taken = {
+        code: "PlacementError",
+        message: /^the file out.csv of the sink .* is written by the query q, which is PENDING$/,
+        hint: "Give each query a file of its own, or DROP QUERY q first.",
+      };
+      for (const sink of ["out", file("out.csv"), file("./out.csv"), `hot, ${file("out.csv")}`]) {
+        await assert.rejects(run(`CREATE QUERY r AS ${select} ${sink}`), taken);
+      }
+      const both = [
+        `CREATE QUERY a AS ${select} ${file("b")}`,
+        `CREATE QUERY b AS ${select} ${file("b")}`,
+      ];
+      await assert.rejects(run(...both), { message: /the file b of .* by the query a/ });
+      await assert.rejects(run(`${select} ${file("b")}, ${file("b")}`), { message: /twice/ });
+      await run(`CREATE QUERY other AS ${select} ${file("other.csv")}`);
+      await run(`CREATE OR REPLACE QUERY q AS ${select} out`);
+      const place = (worker: string) => file("placed.csv", `, '${worker}' AS "SINK"."HOST"`);
+      await run(`CREATE QUERY one AS ${select} ${place("w1")}`);
+      await run(`CREATE QUERY two AS ${select} ${place("w2")}`);
+      await run("DROP QUERY other");
+      const going = { hint: /try again when that query is gone/ };
+      await assert.rejects(run(`${select} ${file("other.csv")}`), going);
+      await endQuery({ store }, "other");
+      await run(`${select} ${file("other.csv")}`);
+    });
+
     test("[SC33] where all slots are taken, a query is replaced by those of the one before it", async (t) => {
       const { store, run } = await open(fixture, t);
       await run(...definitions);
