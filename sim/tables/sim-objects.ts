@@ -12,8 +12,8 @@ import type { Timeline } from "../engine/timeline.ts";
 import type { LakeFile } from "./lake-files.ts";
 import { sizeOf } from "./lake-files.ts";
 
-interface Stored {
-  readonly file: LakeFile;
+interface Stored<File> {
+  readonly file: File;
   readonly modifiedMs: number;
 }
 
@@ -23,8 +23,8 @@ export interface ObjectProbe {
   failed(life: Life): void;
 }
 
-export class SimObjects {
-  readonly #files = new Map<string, Stored>();
+export class SimObjects<File = LakeFile> {
+  readonly #files = new Map<string, Stored<File>>();
   #outages = 0;
   #errors = 0;
   #names = 0;
@@ -35,11 +35,11 @@ export class SimObjects {
     return `${this.#names}.parquet`;
   }
 
-  get(path: string): LakeFile | undefined {
+  get(path: string): File | undefined {
     return this.#files.get(path)?.file;
   }
 
-  put(path: string, file: LakeFile, nowMs: number): void {
+  put(path: string, file: File, nowMs: number): void {
     if (this.#files.has(path)) throw new AssertionError(`the name ${path} is used once`);
     this.#files.set(path, { file, modifiedMs: nowMs });
   }
@@ -48,7 +48,7 @@ export class SimObjects {
     return this.#files.delete(path);
   }
 
-  entries(): IterableIterator<[string, Stored]> {
+  entries(): IterableIterator<[string, Stored<File>]> {
     return this.#files.entries();
   }
 
@@ -77,71 +77,32 @@ export class SimObjects {
   }
 }
 
-export interface ObjectLinkOptions {
-  readonly objects: SimObjects;
+export interface ObjectLinkOptions<File = LakeFile> {
+  readonly objects: SimObjects<File>;
   readonly life: Life;
   readonly timeline: Timeline;
   readonly prng: Prng;
   readonly probe: ObjectProbe;
 }
 
-export class ObjectLink implements Pick<ObjectStore, "delete" | "list"> {
-  readonly #options: ObjectLinkOptions;
+/** A life's calls of the object store: each takes a while, and may fail. */
+export class ObjectCalls<File> {
+  readonly #options: ObjectLinkOptions<File>;
 
-  constructor(options: ObjectLinkOptions) {
+  constructor(options: ObjectLinkOptions<File>) {
     this.#options = options;
-  }
-
-  newPath(table: Pick<LakeTable, "path">): string {
-    return `${table.path}${this.#options.objects.newName()}`;
-  }
-
-  write(path: string, file: LakeFile): Promise<void> {
-    const { objects, timeline } = this.#options;
-    return this.#call(() => objects.put(path, file, timeline.nowMs), true);
-  }
-
-  /** All in one go, so that a refresh of many small files is no longer than it has to be. */
-  fetchAll(paths: readonly string[]): Promise<ReadonlyMap<string, LakeFile>> {
-    const { objects } = this.#options;
-    return this.#call(() => {
-      const found = new Map<string, LakeFile>();
-      for (const path of paths) {
-        const file = objects.get(path);
-        if (file === undefined) {
-          throw new OperatingError("not_found", "never", `the lake's file ${path} is gone`);
-        }
-        found.set(path, file);
-      }
-      return found;
-    }, false);
-  }
-
-  async *list(prefix: string): AsyncGenerator<{
-    path: string;
-    sizeBytes: number;
-    modifiedMs: number;
-  }> {
-    const { objects } = this.#options;
-    const listed = await this.#call(
-      () => [...objects.entries()].filter(([path]) => path.startsWith(prefix)),
-      false,
-    );
-    for (const [path, { file, modifiedMs }] of listed) {
-      yield { path, sizeBytes: sizeOf(file), modifiedMs };
-    }
   }
 
   delete(paths: readonly string[]): Promise<void> {
     const { objects, life, probe } = this.#options;
-    return this.#call(() => {
+    return this.call(() => {
       for (const path of paths) {
         if (objects.remove(path)) probe.deleted(life, path);
       }
     }, true);
   }
 
-  #call<T>(act: () => T, changes: boolean): Promise<T> {
+  protected call<T>(act: () => T, changes: boolean): Promise<T> {
     const { objects, life, timeline, prng, probe } = this.#options;
     return new Promise((resolve, reject) => {
       const answer = (settle: () => void): void => {
@@ -166,5 +127,57 @@ export class ObjectLink implements Pick<ObjectStore, "delete" | "list"> {
         }
       });
     });
+  }
+}
+
+export class ObjectLink
+  extends ObjectCalls<LakeFile>
+  implements Pick<ObjectStore, "delete" | "list">
+{
+  readonly #options: ObjectLinkOptions;
+
+  constructor(options: ObjectLinkOptions) {
+    super(options);
+    this.#options = options;
+  }
+
+  newPath(table: Pick<LakeTable, "path">): string {
+    return `${table.path}${this.#options.objects.newName()}`;
+  }
+
+  write(path: string, file: LakeFile): Promise<void> {
+    const { objects, timeline } = this.#options;
+    return this.call(() => objects.put(path, file, timeline.nowMs), true);
+  }
+
+  /** All in one go, so that a refresh of many small files is no longer than it has to be. */
+  fetchAll(paths: readonly string[]): Promise<ReadonlyMap<string, LakeFile>> {
+    const { objects } = this.#options;
+    return this.call(() => {
+      const found = new Map<string, LakeFile>();
+      for (const path of paths) {
+        const file = objects.get(path);
+        if (file === undefined) {
+          throw new OperatingError("not_found", "never", `the lake's file ${path} is gone`);
+        }
+        found.set(path, file);
+      }
+      return found;
+    }, false);
+  }
+
+  async *list(prefix: string): AsyncGenerator<{
+    path: string;
+    sizeBytes: number;
+    modifiedMs: number;
+  }> {
+    const { objects } = this.#options;
+    const listed = await this.call(
+      () => [...objects.entries()].filter(([path]) => path.startsWith(prefix)),
+      false,
+    );
+    for (const [path, { file, modifiedMs }] of listed) {
+      yield { path, sizeBytes: sizeOf(file), modifiedMs };
+    }
   }
 }

@@ -29,6 +29,8 @@ export interface HereHostOptions {
   /** An edge to a fragment in another process. */
   readonly sendTo: (address: string, name: EdgeName) => OutEdge;
   readonly memory: StreamMemory;
+  /** Gives others a turn; by default the event loop. */
+  readonly giveWay?: () => Promise<void>;
 }
 
 /** What a host of several threads gives to each of them. */
@@ -48,11 +50,12 @@ interface HostedRun {
 
 export class HereHost implements StreamHost {
   readonly #options: HereHostOptions;
-  readonly #turns = new FairTurns();
+  readonly #turns: FairTurns;
   readonly #runs = new Map<string, HostedRun>();
 
   constructor(options: HereHostOptions) {
     this.#options = options;
+    this.#turns = new FairTurns(options.giveWay);
   }
 
   async deploy(
