@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { invariants } from "./checks/verdict.ts";
 import { runDiskSeed } from "./disk/run-disk-seed.ts";
 import { loadFaultKinds } from "./load/plan-load.ts";
-import { type DiskSuite, faultKinds, planOf } from "./plan.ts";
+import { type DiskSuite, faultKinds, isDiskSuite, planIn, type Suite, suites } from "./plan.ts";
 import { findPlant, type Plant, plants } from "./plants/plants.ts";
 import { type RunResult, runPlan } from "./run-plan.ts";
 import { runSeeds, type Totals } from "./run-seeds.ts";
@@ -17,10 +17,13 @@ const help = `Usage: npm run sim -- [options]
   --seeds N             run N seeds (default 100)
   --start S             the first of them (default 1)
   --jobs J              on so many threads (default: one for each core)
-  --tables              only seeds whose worlds have dynamic tables
-  --load                only seeds whose worlds have load tests
-  --log                 the metrics' log, segments and compaction on a disk that fails
-  --disk                the lake's files on a disk that fails
+  --suite NAME          which worlds (default fleet):
+                          fleet    clusters, some with dynamic tables or load tests
+                          tables   those of them with dynamic tables
+                          load     those of them with load tests
+                          streams  clusters with continuous queries
+                          log      the metrics' log, segments and compaction on a disk that fails
+                          disk     the lake's files on a disk that fails
   --check-determinism   run each seed twice and compare the traces
   --plant NAME          with a named bug; \`--plant list\` shows them
   --seed N              run one seed, in this thread
@@ -37,16 +40,11 @@ const { values } = parseArgs({
     trace: { type: "boolean", default: false },
     shrink: { type: "boolean", default: false },
     plant: { type: "string" },
-    tables: { type: "boolean", default: false },
-    load: { type: "boolean", default: false },
-    log: { type: "boolean", default: false },
-    disk: { type: "boolean", default: false },
+    suite: { type: "string", default: "fleet" },
     "check-determinism": { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
-
-const suite: DiskSuite | undefined = values.log ? "log" : values.disk ? "disk" : undefined;
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
@@ -56,6 +54,11 @@ function say(line: string): void {
 function refuse(message: string): never {
   process.stderr.write(`${message}\n`);
   process.exit(2);
+}
+
+function parseSuite(text: string): Suite {
+  const found = suites.find((name) => name === text);
+  return found ?? refuse(`there is no suite "${text}"; there are ${suites.join(", ")}`);
 }
 
 function parseCount(name: string, text: string, min: number): number {
@@ -69,7 +72,7 @@ function parseCount(name: string, text: string, min: number): number {
 function sayViolation({ seed, violation }: RunResult, plant: string | undefined): void {
   if (violation === undefined) return;
   const { invariant, detail, atMs } = violation;
-  const which = suite === undefined || plant !== undefined ? "" : ` --${suite}`;
+  const which = suite === "fleet" || plant !== undefined ? "" : ` --suite ${suite}`;
   const replay = `npm run sim --${which} --seed ${seed}${plant === undefined ? "" : ` --plant ${plant}`} --trace`;
   say(
     `seed ${seed}: ${invariant} (${invariants[invariant]}) violated at ${(atMs / 1_000).toFixed(3)} s`,
@@ -84,9 +87,11 @@ function sayTotals({ counters, virtualMs, events, faults, faultsMin, virtualMsMi
   );
   say(`events         ${events}`);
   say(`faults         ${faults}, at least ${faultsMin} a seed`);
-  if (suite === undefined) {
-    for (const kind of [...faultKinds, ...tableFaultKinds, ...loadFaultKinds])
-      say(`  ${kind.padEnd(28)} ${counters.get(`fault: ${kind}`)}`);
+  if (!isDiskSuite(suite)) {
+    for (const kind of [...faultKinds, ...tableFaultKinds, ...loadFaultKinds]) {
+      const count = counters.get(`fault: ${kind}`);
+      if (count > 0 || suite === "fleet") say(`  ${kind.padEnd(28)} ${count}`);
+    }
     say("queries");
     for (const [name, count] of Object.entries(counters.all())) {
       if (name.startsWith("outcome: ")) say(`  ${name.slice(9).padEnd(28)} ${count}`);
@@ -101,10 +106,10 @@ function sayTotals({ counters, virtualMs, events, faults, faultsMin, virtualMsMi
 
 async function runOne(seed: number, plant: string | undefined): Promise<number> {
   const found = plant === undefined ? undefined : findPlant(plant);
-  const which = found?.disk?.suite ?? suite;
-  if (which !== undefined) return runOneOfDisk(which, seed, found);
+  const which = found?.suite ?? suite;
+  if (isDiskSuite(which)) return runOneOfDisk(which, seed, found);
   const seams = found?.seams;
-  const plan = planOf(seed);
+  const plan = planIn(which, seed);
   const { workers, coordinators, queryApis } = plan.topology;
   say(`seed ${seed}: ${workers} workers, ${coordinators} coordinators, ${queryApis} query-apis`);
   const result = await runPlan(plan, {
@@ -128,7 +133,7 @@ async function runOneOfDisk(
   found: Plant | undefined,
 ): Promise<number> {
   const result = await runDiskSeed(which, seed, {
-    ...(found?.disk === undefined ? {} : { seams: found.disk.seams }),
+    ...(found?.disk === undefined ? {} : { seams: found.disk }),
     ...(values.trace ? { print: say } : {}),
   });
   sayViolation(result, found?.name);
@@ -143,8 +148,7 @@ async function runMany(plant: string | undefined): Promise<number> {
     start: parseCount("start", values.start, 0),
     count: parseCount("seeds", values.seeds, 1),
     jobs: parseCount("jobs", values.jobs, 1),
-    ...(suite === undefined ? {} : { suite }),
-    ...(values.tables ? { only: "tables" } : values.load ? { only: "load" } : {}),
+    suite,
     checkDeterminism: values["check-determinism"],
     onFailed: (result) => sayViolation(result, plant),
     ...(plant === undefined ? {} : { plant }),
@@ -154,6 +158,8 @@ async function runMany(plant: string | undefined): Promise<number> {
   say(`sim: ${totals.seeds} seeds, ${totals.violations} violations`);
   return totals.violations;
 }
+
+const suite = parseSuite(values.suite);
 
 async function main(): Promise<number> {
   if (values.help) {

@@ -15,6 +15,12 @@ import {
 } from "./load/plan-load.ts";
 import { drawExpression } from "./promql/expressions.ts";
 import {
+  drawStreamSteps,
+  drawStreamsSettings,
+  type StreamAction,
+  type StreamsSettings,
+} from "./streams/plan-streams.ts";
+import {
   drawTableSteps,
   drawTablesSettings,
   type TableAction,
@@ -156,6 +162,7 @@ export type Action =
   | Fault
   | TableAction
   | LoadAction
+  | StreamAction
   | {
       readonly kind: "query";
       readonly controller: number;
@@ -182,6 +189,8 @@ export interface Plan {
   readonly tables?: TablesSettings;
   /** Undefined when this world has no load tests. */
   readonly load?: LoadSettings;
+  /** Undefined when this world has no continuous queries. */
+  readonly streams?: StreamsSettings;
   /** Faults end here; what follows is healing. */
   readonly durationMs: number;
   /** In order of time. */
@@ -259,11 +268,41 @@ export function planOf(seed: number): Plan {
   };
 }
 
-/** What some worlds have and others do not. */
-export type WorldKind = "tables" | "load";
-
 /** Worlds of another kind: one machine and its disk. */
 export type DiskSuite = "log" | "disk";
+
+/** `tables` and `load` are the seeds of `fleet` whose worlds have these. */
+export const suites = ["fleet", "tables", "load", "streams", "log", "disk"] as const;
+export type Suite = (typeof suites)[number];
+
+export function isDiskSuite(suite: Suite): suite is DiskSuite {
+  return suite === "log" || suite === "disk";
+}
+
+/** The plan of a seed of a suite of fleets. */
+export function planIn(suite: Suite, seed: number): Plan {
+  return suite === "streams" ? planOfStreams(seed) : planOf(seed);
+}
+
+/** The virtual time during which faults happen to continuous queries. */
+const streamsPhaseMs = 150_000;
+
+/** A world with continuous queries. */
+export function planOfStreams(seed: number): Plan {
+  const prng = createPrng(seed).fork("streams plan");
+  const drawn = drawTopology(prng.fork("topology"));
+  const topology = { ...drawn, queryApis: 0 };
+  const settings = drawSettings(prng.fork("settings"));
+  return {
+    seed,
+    topology,
+    // One transaction about streams makes more changes than the shortest log keeps.
+    settings: { ...settings, changesKept: Math.max(settings.changesKept, 256) },
+    streams: drawStreamsSettings(prng.fork("streams"), topology.workers),
+    durationMs: streamsPhaseMs,
+    steps: inOrder(drawStreamSteps(prng.fork("stream steps"), streamsPhaseMs)),
+  };
+}
 
 /** One world in ten, because they take longer. */
 export function hasTables(seed: number): boolean {

@@ -10,6 +10,7 @@ import { drive, turn } from "./engine/drive.ts";
 import type { LoadWorld } from "./load/load-world.ts";
 import type { Plan, PlannedPromql } from "./plan.ts";
 import { productionSeams, type Seams } from "./seams.ts";
+import type { StreamsWorld } from "./streams/streams-world.ts";
 import type { TableService } from "./tables/table-clients.ts";
 import type { TablesWorld } from "./tables/tables-world.ts";
 import { Faults } from "./world/faults.ts";
@@ -56,6 +57,7 @@ export async function runPlan(plan: Plan, options: RunOptions = {}): Promise<Run
     await advanceUntilClean(world, leftoverMs, findLeftovers);
     if (world.tables !== undefined) await endTables(world, world.tables);
     if (world.load !== undefined) await endLoad(world, world.load);
+    if (world.streams !== undefined) await endStreams(world, world.streams);
     await turn();
   } finally {
     process.off("unhandledRejection", escaped);
@@ -110,6 +112,14 @@ async function endLoad(world: World, load: LoadWorld): Promise<void> {
   });
   const finding: Finding = { invariant: "I33", detail: "nobody says what became of runs" };
   await advanceUntilClean(world, 20_000, () => (isDone ? undefined : finding));
+}
+
+/** A soft stop takes a minute, and what was refused is tried again after half of one. */
+const settleMs = 150_000;
+
+/** Waits until workers run what the catalog wants, and nothing else. */
+async function endStreams(world: World, streams: StreamsWorld): Promise<void> {
+  await advanceUntilClean(world, settleMs, () => streams.findUnsettled());
 }
 
 /** Runs `act` on the leader and waits for it. */

@@ -1,7 +1,7 @@
 /** Runs many seeds on several threads and adds up what happened. */
 import { Worker } from "node:worker_threads";
 import { Counters } from "./checks/counters.ts";
-import { type DiskSuite, hasLoad, hasTables, type WorldKind } from "./plan.ts";
+import { hasLoad, hasTables, type Suite } from "./plan.ts";
 import { findPlant } from "./plants/plants.ts";
 import type { RunResult } from "./run-plan.ts";
 import type { SeedAnswer, SeedRequest } from "./seed-thread.ts";
@@ -10,10 +10,8 @@ export interface SeedsOptions {
   readonly start: number;
   readonly count: number;
   readonly jobs: number;
-  /** Runs only seeds whose worlds have these. */
-  readonly only?: WorldKind;
-  /** Runs a disk suite instead of fleets. */
-  readonly suite?: DiskSuite;
+  /** Default: `fleet`. */
+  readonly suite?: Suite;
   readonly plant?: string;
   /** Runs each seed twice and compares the traces. */
   readonly checkDeterminism?: boolean;
@@ -40,7 +38,7 @@ export interface Totals {
 const batch = 4;
 
 export async function runSeeds(options: SeedsOptions): Promise<Totals> {
-  const { start, count, jobs, plant, checkDeterminism = false } = options;
+  const { start, count, jobs, plant, suite = "fleet", checkDeterminism = false } = options;
   const counters = new Counters();
   const failed: RunResult[] = [];
   const undetermined: number[] = [];
@@ -67,10 +65,10 @@ export async function runSeeds(options: SeedsOptions): Promise<Totals> {
     }
   };
   const requests: SeedRequest[] = [];
-  const all = seedsFrom(start, count, options.only);
+  const all = seedsFrom(start, count, suite);
   for (let first = 0; first < count; first += batch) {
     const seeds = all.slice(first, first + batch);
-    requests.push({ seeds, suite: options.suite, plant, checkDeterminism, untilViolation: false });
+    requests.push({ seeds, suite, plant, checkDeterminism, untilViolation: false });
   }
   await runRequests(requests, jobs, (answer) => {
     undetermined.push(...answer.undetermined);
@@ -81,8 +79,8 @@ export async function runSeeds(options: SeedsOptions): Promise<Totals> {
   return { ...sums, violations, failed, counters, undetermined };
 }
 
-function seedsFrom(start: number, count: number, only: WorldKind | undefined): readonly number[] {
-  const has = only === "tables" ? hasTables : only === "load" ? hasLoad : () => true;
+function seedsFrom(start: number, count: number, suite: Suite): readonly number[] {
+  const has = suite === "tables" ? hasTables : suite === "load" ? hasLoad : () => true;
   const seeds: number[] = [];
   for (let seed = start; seeds.length < count; seed += 1) if (has(seed)) seeds.push(seed);
   return seeds;
@@ -97,10 +95,11 @@ export async function catchPlants(
 ): Promise<ReadonlyMap<string, RunResult | undefined>> {
   const requests = names.map((plant): SeedRequest => {
     // A bug of tables shows only in worlds with tables.
-    const seeds = seedsFrom(1, seedsMax, findPlant(plant)?.only);
+    const suite = findPlant(plant)?.suite ?? "fleet";
+    const seeds = seedsFrom(1, seedsMax, suite);
     return {
       seeds: [...(likely.get(plant) ?? []), ...seeds],
-      suite: undefined,
+      suite,
       plant,
       checkDeterminism: false,
       untilViolation: true,

@@ -3,15 +3,14 @@ import { parentPort } from "node:worker_threads";
 import { assert } from "../src/ground/kernel/errors.ts";
 import { diskSeams } from "./disk/disk-seams.ts";
 import { runDiskSeed } from "./disk/run-disk-seed.ts";
-import { type DiskSuite, planOf } from "./plan.ts";
+import { isDiskSuite, planIn, type Suite } from "./plan.ts";
 import { findPlant } from "./plants/plants.ts";
 import { type RunResult, runPlan } from "./run-plan.ts";
 import { productionSeams } from "./seams.ts";
 
 export interface SeedRequest {
   readonly seeds: readonly number[];
-  /** Undefined for fleets. */
-  readonly suite: DiskSuite | undefined;
+  readonly suite: Suite;
   /** Undefined for unchanged production code. */
   readonly plant: string | undefined;
   readonly checkDeterminism: boolean;
@@ -29,16 +28,16 @@ export interface SeedAnswer {
 type Runner = (seed: number) => Promise<RunResult>;
 
 /** A planted bug decides in which suite it shows. */
-function runnerOf(plant: string | undefined, suite: DiskSuite | undefined): Runner {
+function runnerOf(plant: string | undefined, suite: Suite): Runner {
   const found = plant === undefined ? undefined : findPlant(plant);
   assert(plant === undefined || found !== undefined, "the plant was looked up before");
-  const which = found?.disk?.suite ?? suite;
-  if (which !== undefined) {
-    const seams = found?.disk?.seams ?? diskSeams;
+  const which = found?.suite ?? suite;
+  if (isDiskSuite(which)) {
+    const seams = found?.disk ?? diskSeams;
     return (seed) => runDiskSeed(which, seed, { seams });
   }
   const seams = found?.seams ?? productionSeams;
-  return (seed) => runPlan(planOf(seed), { seams });
+  return (seed) => runPlan(planIn(which, seed), { seams });
 }
 
 async function answer(request: SeedRequest): Promise<SeedAnswer> {

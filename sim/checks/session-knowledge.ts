@@ -10,6 +10,7 @@ import type {
 } from "../../src/ground/cluster/core/index.ts";
 import type { WorkCommand, WorkReport } from "../../src/ground/work/core/index.ts";
 import { decodeCommand, decodeReport } from "../../src/ground/work/wire/codec.ts";
+import { workChannel } from "../../src/ground/work/wire/work-channel.ts";
 import type { Life } from "../engine/life.ts";
 import type { NetworkProbe } from "../world/network.ts";
 import type { Counters } from "./counters.ts";
@@ -165,13 +166,9 @@ export class SessionKnowledge implements NetworkProbe {
     }
   }
 
-  /** The decoded message of a work frame, or the session's frame itself. */
-  #messageOf(
-    from: Life,
-    to: string,
-    frame: AnyFrame,
-  ): Exclude<AnyFrame, { kind: "channel" }> | WorkCommand | WorkReport {
-    if (frame.kind !== "channel") return frame;
+  /** The decoded message of a work frame, or the frame itself. */
+  #messageOf(from: Life, to: string, frame: AnyFrame): AnyFrame | WorkCommand | WorkReport {
+    if (frame.kind !== "channel" || frame.channel !== workChannel.name) return frame;
     const isController = this.#sentHellos.get(from)?.has(to) === true;
     return isController ? decodeCommand(frame.payload) : decodeReport(frame.payload);
   }

@@ -13,7 +13,7 @@ export interface RawDatabase {
   rows(text: string): Readonly<Record<string, unknown>>[];
 }
 
-interface ChangeRow {
+export interface ChangeRow {
   readonly revision: number;
   readonly table_name: string;
   readonly row_key: string;
@@ -32,7 +32,7 @@ export type TableState = ReadonlyMap<string, string>;
 
 /** More than any transaction makes. A constant text, so that it is prepared once. */
 const newestChanges = `
-  SELECT * FROM (SELECT revision, table_name, row_key, op, row_json FROM catalog_changes ORDER BY revision DESC LIMIT 64)
+  SELECT * FROM (SELECT revision, table_name, row_key, op, row_json FROM catalog_changes ORDER BY revision DESC LIMIT 256)
   ORDER BY revision`;
 
 export class StoreAudit {
@@ -49,6 +49,8 @@ export class StoreAudit {
   #newestWriteEpoch = 0;
   /** Called after every commit that changed a row. */
   onRows: () => void = () => undefined;
+  /** Called with every change of another table. */
+  onOther: (change: ChangeRow) => void = () => undefined;
 
   constructor(database: RawDatabase, verdict: Verdict, counters: Counters, nowMs: () => number) {
     this.#database = database;
@@ -128,7 +130,10 @@ export class StoreAudit {
       if (change.table_name === "workers") {
         isOfWorkers = true;
         this.#apply(change);
-      } else this.#states.push(this.#states.at(-1) as TableState);
+      } else {
+        this.#states.push(this.#states.at(-1) as TableState);
+        this.onOther(change);
+      }
     }
     if (isOfWorkers) this.#auditClaim(revision);
     this.#verdict.require(this.revision === revision, "I7", () => {

@@ -49,6 +49,14 @@ export const invariants = {
   I38: "once the disk is well, writes are taken again",
   I39: "what the disk cannot take is refused with a code",
   I40: "once faults heal and its sources change, a table that failures stopped runs again",
+  I41: "queries and fragments go from state to state as they may, and to newer epochs",
+  I42: "a query is deployed as a whole or not at all",
+  I43: "the slots that are used are those of live fragments, and never more than there are",
+  I44: "a name has one query until nothing of it is left, and nothing starts after it",
+  I45: "no fragment is placed on a worker that is lost or drains",
+  I46: "an older epoch changes nothing",
+  I47: "each result of a query is committed once",
+  I50: "once faults heal, workers run what the catalog wants, and nothing else",
 } as const;
 
 export type Invariant = keyof typeof invariants;

@@ -1,5 +1,6 @@
 /**
- * The simulated disk, and the disk suites in short: `npm run sim -- --log` and `--disk` do more.
+ * The simulated disk, and the disk suites in short: `npm run sim -- --suite log` and
+ * `--suite disk` do more.
  * That each planted bug of theirs is caught is for `sim.test.ts` to say.
  */
 import assert from "node:assert/strict";

@@ -1,6 +1,6 @@
 /**
- * `npm run sim -- --disk`: the lake's files and its catalog on a disk that fails. Production: the
- * directory store, staging, `LakeWriter`, `LakeAppender`, `LakeStore`. DuckDB is simulated by
+ * `npm run sim -- --suite disk`: the lake's files and its catalog on a disk that fails. Production:
+ * the directory store, staging, `LakeWriter`, `LakeAppender`, `LakeStore`. DuckDB is simulated by
  * something that writes files and syncs nothing.
  */
 

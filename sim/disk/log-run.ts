@@ -1,8 +1,8 @@
 /**
- * `npm run sim -- --log`: the head with its log, seals, the catalog and compaction on a disk that
- * fails. Production: `MetricsDb`, `Wal`, replay, `SegmentWriter`, `SegmentCatalog`, `Maintenance`,
- * `compactBlock`. Clients send batches, and send again what was not acknowledged, as Prometheus
- * does.
+ * `npm run sim -- --suite log`: the head with its log, seals, the catalog and compaction on a disk
+ * that fails. Production: `MetricsDb`, `Wal`, replay, `SegmentWriter`, `SegmentCatalog`,
+ * `Maintenance`, `compactBlock`. Clients send batches, and send again what was not acknowledged, as
+ * Prometheus does.
  */
 import { basename } from "node:path";
 import { messageOf, OperatingError } from "../../src/ground/kernel/errors.ts";

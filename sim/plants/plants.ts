@@ -8,7 +8,7 @@ import {
 } from "../../src/ground/work/node/controller-node.ts";
 import type { Invariant } from "../checks/verdict.ts";
 import { type DiskSeams, diskSeams } from "../disk/disk-seams.ts";
-import type { DiskSuite, WorldKind } from "../plan.ts";
+import type { DiskSuite, Suite } from "../plan.ts";
 import { productionSeams, type Seams } from "../seams.ts";
 import {
   ForgettingBoard,
@@ -87,10 +87,10 @@ export interface Plant {
   /** The invariants that it is expected to violate. */
   readonly violates: readonly Invariant[];
   readonly seams: Seams;
-  /** The kind of world in which the bug shows; undefined for any. */
-  readonly only: WorldKind | undefined;
+  /** In which the bug shows. */
+  readonly suite: Suite;
   /** Set for a bug of a disk suite. */
-  readonly disk?: { readonly suite: DiskSuite; readonly seams: DiskSeams };
+  readonly disk?: DiskSeams;
 }
 
 function plant(
@@ -99,7 +99,7 @@ function plant(
   violates: readonly Invariant[],
   seams: Partial<Seams>,
 ): Plant {
-  return { name, what, violates, seams: { ...productionSeams, ...seams }, only: undefined };
+  return { name, what, violates, seams: { ...productionSeams, ...seams }, suite: "fleet" };
 }
 
 function tablesPlant(
@@ -108,7 +108,7 @@ function tablesPlant(
   violates: readonly Invariant[],
   seams: Partial<Seams>,
 ): Plant {
-  return { ...plant(name, what, violates, seams), only: "tables" };
+  return { ...plant(name, what, violates, seams), suite: "tables" };
 }
 
 function loadPlant(
@@ -117,7 +117,7 @@ function loadPlant(
   violates: readonly Invariant[],
   seams: Partial<Seams>,
 ): Plant {
-  return { ...plant(name, what, violates, seams), only: "load" };
+  return { ...plant(name, what, violates, seams), suite: "load" };
 }
 
 function diskPlant(
@@ -127,8 +127,8 @@ function diskPlant(
   violates: readonly Invariant[],
   seams: Partial<DiskSeams>,
 ): Plant {
-  const disk = { suite, seams: { ...diskSeams, ...seams } };
-  return { ...plant(name, what, violates, {}), disk };
+  const disk = { ...diskSeams, ...seams };
+  return { ...plant(name, what, violates, {}), suite, disk };
 }
 
 function withLoad(load: Partial<Seams["load"]>): Partial<Seams> {

@@ -13,12 +13,15 @@ import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { Store, WatchCondition } from "../../src/ground/store/index.ts";
 import type { ApiQueryObserver } from "../../src/ground/work/core/index.ts";
 import type { ControllerNode, LeaseOptions } from "../../src/ground/work/node/controller-node.ts";
+import { streamChannel } from "../../src/kinds/stream/fleet/index.ts";
 import { auditedBoard, type BoardCheck } from "../checks/board-check.ts";
 import type { Subscriber } from "../checks/watch-check.ts";
 import type { Life } from "../engine/life.ts";
 import type { LoadCoordinator, LoadWorld } from "../load/load-world.ts";
 import type { Settings } from "../plan.ts";
 import type { Seams } from "../seams.ts";
+import type { StreamCoordinator } from "../streams/stream-processes.ts";
+import type { StreamsWorld } from "../streams/streams-world.ts";
 import type { TableService } from "../tables/table-clients.ts";
 import type { TablesProcess, TablesWorld } from "../tables/tables-world.ts";
 import { SimDisk } from "./disk.ts";
@@ -42,6 +45,7 @@ export interface ControllerHostOptions {
   readonly openStore: (life: Life) => Store;
   readonly tables: TablesWorld | undefined;
   readonly load: LoadWorld | undefined;
+  readonly streams: StreamsWorld | undefined;
   readonly newBoardCheck: (name: string) => BoardCheck;
   /** What its subscriber wants to see of the workers table. */
   readonly watches: "all" | "active" | "nothing";
@@ -60,6 +64,7 @@ const fetchTimeoutMs = 5_000;
 const stopMsMax = 4_200;
 const tablesStopMsMax = 2_000;
 const loadStopMsMax = 3_000;
+const streamsStopMsMax = 2_000;
 
 export class ControllerHost {
   readonly name: string;
@@ -71,6 +76,7 @@ export class ControllerHost {
   tableService: TableService | undefined;
   #tables: TablesProcess | undefined;
   load: LoadCoordinator | undefined;
+  streams: StreamCoordinator | undefined;
   /** Where fetched artifacts are; it does not outlive its process. */
   disk = new SimDisk();
   boardCheck: BoardCheck;
@@ -114,6 +120,7 @@ export class ControllerHost {
       prng,
       logger: logger(life),
       dialer: network.dialer(life),
+      channels: this.#options.streams === undefined ? [] : [streamChannel],
       fetcher: new seams.Fetcher(life, this.disk, network, fetchTimeoutMs),
       store,
       discovery: storeDiscovery({
@@ -143,12 +150,17 @@ export class ControllerHost {
       role === "coordinator"
         ? this.#options.load?.coordinator(life, node, store, logger(life))
         : undefined;
+    this.streams =
+      role === "coordinator"
+        ? this.#options.streams?.coordinator(life, node, store, network.asker(life), logger(life))
+        : undefined;
     network.attach(life, undefined, (request) => this.#serve(node, request as RegisterRequest));
     life.receive(() => {
       node.lease?.onChange((grant) => this.#options.leadershipChanged(life, grant?.epoch ?? 0));
       node.start();
       this.#tables?.start();
       this.load?.start();
+      this.streams?.start();
       if (this.#options.watches !== "nothing") this.subscriber = this.#subscribe(life, store);
     });
   }
@@ -159,13 +171,15 @@ export class ControllerHost {
     if (life === undefined || node === undefined || this.isStopping) return;
     this.isStopping = true;
     const tables = this.#tables;
-    const { load } = this;
+    const { load, streams } = this;
     const tablesMs = tables === undefined ? 0 : tablesStopMsMax;
     const loadMs = load === undefined ? 0 : loadStopMsMax;
-    this.#options.shuttingDown(life, drainMs + stopMsMax + tablesMs + loadMs);
+    const streamsMs = streams === undefined ? 0 : streamsStopMsMax;
+    this.#options.shuttingDown(life, drainMs + stopMsMax + tablesMs + loadMs + streamsMs);
     const stop = async (): Promise<void> => {
       await load?.stop();
       await tables?.stop();
+      await streams?.stop();
       await node.stop({ drainMs });
       this.#options.exit(life);
     };

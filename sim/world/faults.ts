@@ -9,6 +9,7 @@ import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
 import type { LoadAction, LoadFault } from "../load/plan-load.ts";
 import type { Action, Fault } from "../plan.ts";
+import type { StreamAction } from "../streams/plan-streams.ts";
 import type { TableAction, TableFault } from "../tables/plan-tables.ts";
 import { LoadFaults } from "./load-faults.ts";
 import { TableFaults } from "./table-faults.ts";
@@ -41,6 +42,10 @@ export class Faults {
       return;
     }
     const world = this.#world;
+    if (isStreamAction(action)) {
+      this.#actOnStreams(action);
+      return;
+    }
     if (isTableAction(action)) {
       this.#tables.act(action);
       return;
@@ -65,6 +70,7 @@ export class Faults {
     world.conditions.calm();
     world.tables?.heal();
     world.load?.heal();
+    world.streams?.heal();
     for (const { disk } of world.workers) disk.damageNext(0, "lost");
     world.trace.note("heal", "world");
     for (const host of world.hosts) {
@@ -85,6 +91,12 @@ export class Faults {
     }
     const asks = action.kind === "query" ? action.works : action.query;
     clients.ask(host, { asks, deadlineMs, cancelAfterMs, mustSucceed: false });
+  }
+
+  #actOnStreams(action: StreamAction): void {
+    const { streams, leader, counters } = this.#world;
+    if (leader?.streams === undefined) counters.add("streams: nobody leads");
+    else streams?.act(leader.streams, action);
   }
 
   /** Returns false when it had no effect. */
@@ -229,7 +241,7 @@ export class Faults {
   }
 
   #block(a: string, b: string, forMs: number, direction: "both" | "a_to_b" | "b_to_a"): void {
-    const { conditions, network } = this.#world;
+    const { conditions, network, streams } = this.#world;
     const ways: (readonly [string, string])[] = [];
     if (direction !== "b_to_a") ways.push([a, b]);
     if (direction !== "a_to_b") ways.push([b, a]);
@@ -238,7 +250,9 @@ export class Faults {
       for (const [from, to] of ways) {
         const way = conditions.direction(from, to);
         way.blocks -= 1;
-        if (way.blocks === 0) network.release(from, to);
+        if (way.blocks > 0) continue;
+        network.release(from, to);
+        streams?.exchange.release(from, to);
       }
     });
   }
@@ -342,6 +356,10 @@ export class Faults {
 
 function isLoadFault(fault: TableFault | LoadFault): fault is LoadFault {
   return fault.kind.startsWith("load_");
+}
+
+function isStreamAction(action: Action): action is StreamAction {
+  return action.kind.startsWith("stream_");
 }
 
 function isTableAction(action: Action): action is TableAction {

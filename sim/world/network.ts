@@ -77,8 +77,18 @@ class SimLink {
   /** The last frames of this link, for replays on a later one. */
   readonly history: { readonly toWorker: boolean; readonly envelope: AnyEnvelope }[] = [];
 
-  constructor(network: SimNetwork, life: Life, fromHost: string, targetHost: string) {
+  /** Undefined for a link that is nobody's session. */
+  readonly #probe: NetworkProbe | undefined;
+
+  constructor(
+    network: SimNetwork,
+    life: Life,
+    fromHost: string,
+    targetHost: string,
+    probe: NetworkProbe | undefined,
+  ) {
     this.network = network;
+    this.#probe = probe;
     const way = network.conditions.direction(fromHost, targetHost);
     this.dialled = new LinkEnd(life, fromHost, this, way);
     this.targetHost = targetHost;
@@ -101,7 +111,7 @@ class SimLink {
       return false;
     }
     if (end === this.dialled && this.epoch === 0) this.epoch = envelope.epoch;
-    this.network.probe.frameSent(end.life, this.#hostOfPeer(end), envelope);
+    this.#probe?.frameSent(end.life, this.#hostOfPeer(end), envelope);
     this.remember(end === this.dialled, envelope);
     this.network.transmit(this, end, { kind: "frame", envelope, isStale: false });
     return true;
@@ -147,7 +157,7 @@ class SimLink {
     const { envelope, isStale } = arrival;
     to.life.receive(() => {
       if (to.isClosed) return;
-      this.network.probe.frameDelivered(from.host, to.life, envelope, isStale);
+      this.#probe?.frameDelivered(from.host, to.life, envelope, isStale);
       to.handlers?.onFrame(envelope);
     });
   }
@@ -179,7 +189,7 @@ export type Serve = (request: unknown, from: string) => Promise<unknown>;
 export class SimNetwork {
   readonly timeline: Timeline;
   readonly conditions: NetworkConditions;
-  readonly probe: NetworkProbe;
+  readonly #probe: NetworkProbe;
   readonly #prng: Prng;
   readonly #trace: Trace;
   readonly #hosts = new Map<string, Host>();
@@ -199,7 +209,7 @@ export class SimNetwork {
     this.conditions = conditions;
     this.#prng = prng;
     this.#trace = trace;
-    this.probe = probe;
+    this.#probe = probe;
   }
 
   /** The host `life.name` is up, and runs this life. */
@@ -209,9 +219,18 @@ export class SimNetwork {
   }
 
   dialer(life: Life): Dialer {
+    return this.#dialer(life, this.#probe);
+  }
+
+  /** For short questions: what is said there concerns no session. */
+  asker(life: Life): Dialer {
+    return this.#dialer(life, undefined);
+  }
+
+  #dialer(life: Life, probe: NetworkProbe | undefined): Dialer {
     return {
       dial: (address, handlers) => {
-        const link = new SimLink(this, life, life.name, address.host);
+        const link = new SimLink(this, life, life.name, address.host, probe);
         link.dialled.handlers = handlers as LinkHandlers<AnyEnvelope>;
         this.#links.add(link);
         this.transmit(link, link.dialled, { kind: "open" });

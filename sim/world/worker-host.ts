@@ -18,6 +18,8 @@ import { promqlWorkKind } from "../../src/kinds/ask/run/core/work-body.ts";
 import type { Life } from "../engine/life.ts";
 import type { Settings } from "../plan.ts";
 import type { Seams } from "../seams.ts";
+import type { StreamWorkerProcess } from "../streams/stream-processes.ts";
+import type { StreamsWorld } from "../streams/streams-world.ts";
 import type { TablesProcess, TablesWorld } from "../tables/tables-world.ts";
 import { SimDisk } from "./disk.ts";
 import type { SimNetwork } from "./network.ts";
@@ -53,6 +55,7 @@ export interface WorkerHostOptions {
   readonly openStore: (life: Life) => Store;
   /** Undefined when it refreshes no tables, and needs no store. */
   readonly tables: TablesWorld | undefined;
+  readonly streams: StreamsWorld | undefined;
 }
 
 /** 2 s for a registration under way, with some slack. */
@@ -71,6 +74,7 @@ export class WorkerHost {
   node: WorkerNode | undefined;
   spool: SimSpool | undefined;
   #refreshes: TablesProcess | undefined;
+  streams: StreamWorkerProcess | undefined;
 
   constructor(options: WorkerHostOptions) {
     this.#options = options;
@@ -92,6 +96,7 @@ export class WorkerHost {
     const spool = new SimSpool(life, this.disk, settings.spoolBudgetBytes);
     const incarnation = parseIncarnation(`${this.name}.${life.number}`);
     assert(incarnation !== undefined, "a simulated incarnation is valid");
+    const streams = this.#options.streams?.worker(life, logger(life));
     const node = new WorkerNode({
       clock: life,
       prng,
@@ -101,6 +106,7 @@ export class WorkerHost {
       softwareVersion: "sim",
       capacity: settings.slots,
       executor: this.#executor(life),
+      channels: streams?.channels ?? [],
       spool,
       dataUrl: () => `http://${this.name}:${dataPort}`,
       register: () => this.#register(life, prng, incarnation),
@@ -116,6 +122,8 @@ export class WorkerHost {
     });
     this.life = life;
     this.node = node;
+    this.streams = streams;
+    streams?.attach(node);
     this.spool = spool;
     const accept: AcceptLink = seams.accept(node.accept);
     network.attach(life, accept, (request) => this.#serve(spool, request as ArtifactRequest));
@@ -146,14 +154,14 @@ export class WorkerHost {
 
   /** SIGTERM: drains up to `drainMs`, then exits. */
   shutDown(drainMs: number): void {
-    const { life, node } = this;
+    const { life, node, streams } = this;
     if (life === undefined || node === undefined) return;
     const refreshes = this.#refreshes;
     const refreshesMs = refreshes === undefined ? 0 : refreshesStopMsMax;
     this.#options.shuttingDown(life, drainMs + stopMsMax + refreshesMs);
     const stop = async (): Promise<void> => {
       await refreshes?.stop();
-      await node.drain(drainMs);
+      await node.drain(drainMs, streams === undefined ? [] : [() => streams.drained()]);
       await node.stop();
       this.#options.exit(life);
     };

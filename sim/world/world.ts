@@ -19,6 +19,7 @@ import {
 } from "../../src/ground/work/core/index.ts";
 import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
 import { watchedRefreshTables } from "../../src/kinds/refresh/core/tables.ts";
+import { watchedStreamTables } from "../../src/kinds/stream/catalog/index.ts";
 import { BoardCheck } from "../checks/board-check.ts";
 import { Counters } from "../checks/counters.ts";
 import { ExecutionCheck } from "../checks/execution-check.ts";
@@ -37,6 +38,7 @@ import { dataSetOf } from "../promql/data-set.ts";
 import { leafTasks } from "../promql/leaf-tasks.ts";
 import type { SimLake } from "../promql/sim-lake.ts";
 import type { Seams } from "../seams.ts";
+import { StreamsWorld } from "../streams/streams-world.ts";
 import { TablesWorld } from "../tables/tables-world.ts";
 import { Clients } from "./clients.ts";
 import { ControllerHost } from "./controller-host.ts";
@@ -75,6 +77,8 @@ export class World {
   readonly tables: TablesWorld | undefined;
   /** Undefined when this world has none. */
   readonly load: LoadWorld | undefined;
+  /** Undefined when this world has none. */
+  readonly streams: StreamsWorld | undefined;
   readonly clients: Clients;
   readonly workers: readonly WorkerHost[];
   readonly controllers: readonly ControllerHost[];
@@ -127,10 +131,13 @@ export class World {
     );
     this.leadership = new LeadershipCheck(this.verdict, plan.settings.leaseMs);
     this.audit.onRows = () => this.membership.rowsChanged();
+    this.audit.onOther = (change) =>
+      this.streams?.changed(change, (workerId) => this.audit.rows.get(workerId));
     this.lake = new seams.Lake(dataSetOf(this.prng.fork("metrics")), nowMs);
     this.traps = this.#buildTraps();
     this.tables = this.#buildTables();
     this.load = this.#buildLoad();
+    this.streams = this.#buildStreams();
     this.clients = new Clients({
       verdict: this.verdict,
       counters: this.counters,
@@ -180,6 +187,7 @@ export class World {
     for (const host of this.hosts) this.timeline.after(this.prng.next() * 500, () => host.boot());
     this.tables?.start(() => this.leader?.tableService);
     this.load?.start();
+    this.streams?.start(() => this.leader?.streams);
     this.#sweep();
   }
 
@@ -299,6 +307,7 @@ export class World {
   #end(life: Life, dark: boolean): void {
     life.end();
     this.network.lifeEnded(life, dark);
+    this.streams?.lifeEnded(life, dark);
     this.knowledge.lifeEnded(life);
     this.executions.lifeEnded(life);
     this.clients.lifeEnded(life);
@@ -339,7 +348,7 @@ export class World {
       openSimStore({
         database: this.#database.shared,
         changesKept: this.plan.settings.changesKept,
-        watched: watchedRefreshTables,
+        watched: { ...watchedRefreshTables, ...watchedStreamTables },
       }),
     );
     life.onEnd(() => void inner.close());
@@ -356,6 +365,7 @@ export class World {
           this.audit.ended(isCatalog);
           this.tables?.transactionEnded(isCatalog);
           this.load?.transactionEnded();
+          this.streams?.transactionEnded(isCatalog);
         },
         readAnswered: (of) => this.leadership.readAnswered(of, this.nowMs),
         commitFaultMet: (of, fault, resolved) => {
@@ -424,6 +434,7 @@ export class World {
           openStore: (life) => this.#openStore(life),
           tables: this.tables,
           load: this.load,
+          streams: this.streams,
           newBoardCheck: (of) => new BoardCheck(of, this.verdict, this.counters),
           watches: index === 0 ? "all" : index === 1 ? "active" : "nothing",
           newSubscriber: (of, onlyActive) =>
@@ -479,6 +490,7 @@ export class World {
           shuttingDown: (life, msMax) => this.#checkShutdown(life, msMax),
           openStore: (life) => this.#openStore(life),
           tables: this.tables,
+          streams: this.streams,
         }),
     );
   }
@@ -502,6 +514,13 @@ export class World {
         if (host !== undefined) this.crash(host, dark, restartMs);
       },
     });
+  }
+
+  #buildStreams(): StreamsWorld | undefined {
+    const { streams: settings } = this.plan;
+    if (settings === undefined) return undefined;
+    const { conditions } = this;
+    return new StreamsWorld({ settings, conditions, ...this.#partsOf("streams") });
   }
 
   #buildLoad(): LoadWorld | undefined {
