@@ -72,6 +72,7 @@ export { readChecksummedFiles } from "./store/file-checksums.ts";
 export { claimLake, lakeIdFile, lostStoreHint } from "./store/lake-identity.ts";
 export { LakeStore } from "./store/lake-store.ts";
 export { type LakeOverview, type LakeTableOverview, readLakeOverview } from "./store/overview.ts";
+export { pinIn } from "./store/pin-in.ts";
 export { readTables } from "./store/read-tables.ts";
 export { LakeUpkeep } from "./store/upkeep.ts";
 export { LakeScrub } from "./upkeep/lake-scrub.ts";

@@ -11,15 +11,9 @@ import type { ChangeScan } from "../core/change-feed.ts";
 import type { Commit, Committed } from "../core/commit.ts";
 import type { LakeTable, SnapshotId, SnapshotInfo, TableId, TableVersion } from "../core/model.ts";
 import { commitIn } from "./commit-in.ts";
+import { pinIn } from "./pin-in.ts";
 import { readChanges } from "./read-changes.ts";
-import {
-  readCurrent,
-  readSnapshots,
-  readTables,
-  readVersion,
-  requireSnapshot,
-  resolveRefs,
-} from "./read-tables.ts";
+import { readCurrent, readSnapshots, readTables, readVersion, resolveRefs } from "./read-tables.ts";
 
 export interface LakeStoreOptions {
   readonly store: Store;
@@ -93,17 +87,7 @@ export class LakeStore implements LakeCatalog {
   }
 
   async pinIn(tx: Tx, cursor: string, tableId: TableId, snapshot: SnapshotId): Promise<void> {
-    await requireSnapshot(tx, snapshot);
-    const pinned = {
-      table_id: tableId,
-      snapshot_id: snapshot,
-      pinned_at_ms: sql<number>`now_ms()`,
-    };
-    await tx.db
-      .insertInto("lake_pins")
-      .values({ cursor_name: cursor, ...pinned })
-      .onConflict((conflict) => conflict.column("cursor_name").doUpdateSet(pinned))
-      .execute();
+    await pinIn(tx, cursor, tableId, snapshot);
   }
 
   unpin(cursor: string): Promise<void> {

@@ -151,6 +151,8 @@ export type ChangeAnswer =
       readonly existed: boolean;
       /** The query that it takes the place of, and the state that this was in. */
       readonly replaced?: { readonly query_id: string; readonly state: QueryState };
+      /** The checkpoint that it begins with; absent: it begins without state. */
+      readonly from?: { readonly query_id: string; readonly checkpoint: number };
     }
   | {
       readonly kind: "dropped";

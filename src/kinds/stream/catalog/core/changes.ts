@@ -76,6 +76,13 @@ export interface CreateQuery {
   readonly physicalSources: readonly string[];
   readonly sinks: readonly string[];
   readonly tables: readonly { readonly tableId: number; readonly writes: boolean }[];
+  /** Absent: it begins without state. */
+  readonly from?: FromCheckpoint;
+}
+
+export interface FromCheckpoint {
+  readonly query: string;
+  readonly checkpoint: number;
 }
 
 export interface PlacedFragment {
@@ -113,6 +120,8 @@ export interface SetDesired {
   readonly kind: "setDesired";
   readonly query: string;
   readonly desired: Exclude<DesiredState, "STOPPED">;
+  /** RESUME QUERY q FROM CHECKPOINT n; absent: it goes on where it was paused. */
+  readonly checkpoint?: number;
 }
 
 /** CHECKPOINT QUERY: a checkpoint that is kept (SC50). */

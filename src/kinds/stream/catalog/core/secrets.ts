@@ -96,6 +96,16 @@ export function withoutSecrets(text: string, secrets: readonly Secret[]): string
   );
 }
 
+/** Settings that say what a source or sink is, and not how it is reached. */
+export function withoutSecretSettings(
+  kind: "source" | "sink",
+  type: string,
+  config: Settings,
+): Settings {
+  const keys = secretKeys(kind, type);
+  return Object.fromEntries(Object.entries(config).filter(([key]) => !keys.has(key.toUpperCase())));
+}
+
 function secretKeys(kind: "source" | "sink", type: string): ReadonlySet<string> {
   const descriptors = kind === "source" ? sourceDescriptors : sinkDescriptors;
   const found = descriptors.find((each) => each.type.toUpperCase() === type.toUpperCase());

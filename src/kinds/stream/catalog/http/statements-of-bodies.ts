@@ -70,15 +70,25 @@ function sinkStatement(body: Given<typeof createSinkSchema>): string {
 }
 
 function queryStatement(body: Given<typeof createQuerySchema>): string {
-  if (body.name === undefined) return body.statement;
+  const start = startOf(body);
+  const written = start === "" ? body.statement : body.statement.replace(/;\s*$/, "");
+  const statement = `${written}${start}`;
+  if (body.name === undefined) return statement;
   const create = body.or_replace ? "CREATE OR REPLACE QUERY " : "CREATE QUERY ";
-  return `${create}${ifNotExists(body)}${quoteName(body.name)} AS ${body.statement}`;
+  return `${create}${ifNotExists(body)}${quoteName(body.name)} AS ${statement}`;
 }
 
-/** An error's place in the text that the caller wrote, which the statement ends with. */
+/** On a line of its own, since the statement may end with a comment. */
+function startOf({ from_checkpoint: from }: Given<typeof createQuerySchema>): string {
+  if (from === undefined) return "";
+  const of = from.query === undefined ? "" : ` FOR ${quoteText(from.query)}`;
+  return `\nFROM CHECKPOINT ${from.checkpoint}${of}`;
+}
+
+/** An error's place in the text that the caller wrote, which is in the statement. */
 export function inOwnText(thrown: unknown, statement: string, written: string): unknown {
-  const before = statement.length - written.length;
-  if (before === 0 || !(thrown instanceof OperatingError) || thrown.position?.line !== 1) {
+  const before = statement.indexOf(written);
+  if (before <= 0 || !(thrown instanceof OperatingError) || thrown.position?.line !== 1) {
     return thrown;
   }
   const { code, retry, message, hint, number, position } = thrown;

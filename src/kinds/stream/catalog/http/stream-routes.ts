@@ -58,6 +58,15 @@ const waitFields = {
   timeout: timeoutField,
 };
 const waitQuery = onlyFields(waitFields);
+const resumeQuery = onlyFields({
+  ...waitFields,
+  from_checkpoint: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe("An older checkpoint that is kept; absent: where it was paused."),
+});
 
 /** `path` under the prefix, what it lists, and the filters of the request table. */
 interface Listed {
@@ -289,10 +298,12 @@ function installQueries(app: App, catalog: StreamCatalogPort): void {
       `${url}/:name/${verb}`,
       accepting(
         verb === "pause" ? "Stop it at a checkpoint, and keep it" : "Let a paused query go on",
-        { params: nameParams, querystring: waitQuery },
+        { params: nameParams, querystring: verb === "resume" ? resumeQuery : waitQuery },
       ),
       async (request, reply) => {
-        const statement = `${verb.toUpperCase()} QUERY ${quoteText(request.params.name)}`;
+        const { from_checkpoint: from } = request.query as z.infer<typeof resumeQuery>;
+        const back = from === undefined ? "" : ` FROM CHECKPOINT ${from}`;
+        const statement = `${verb.toUpperCase()} QUERY ${quoteText(request.params.name)}${back}`;
         const signal = disconnectSignal(reply);
         const answer = await executeOne(catalog, statement, undefined, signal);
         assert(answer.kind === "desired", "a query is told what is wanted");

@@ -168,7 +168,7 @@ export const acceptedSchema = z.object({
   replaced: z
     .object({ query_id: z.string(), state: queryState })
     .nullable()
-    .describe("The query that it takes the place of, with fresh state, when that is gone."),
+    .describe("The query that it takes the place of, when that is gone."),
   query: streamQuerySchema.nullable().describe("As it is now; null when it is gone."),
 });
 
@@ -225,6 +225,12 @@ export const createQuerySchema = onlyFields({
     .boolean()
     .default(false)
     .describe("Takes the place of the query that has the name, with fresh state."),
+  from_checkpoint: onlyFields({
+    checkpoint: z.int().min(1),
+    query: name.optional().describe("Its name or id; where it is absent, the query's own name."),
+  })
+    .optional()
+    .describe("The state that it begins with, which has to fit."),
   ...common,
 });
 

@@ -16,7 +16,8 @@ import { printSchema, printStatement } from "../core/print-statement.ts";
 import { isChange, type StatementAnswer } from "../service/stream-catalog.ts";
 import { queryColumns, queryLines, shortStatement } from "./query-table.ts";
 
-type Replaced = NonNullable<Extract<ChangeAnswer, { readonly kind: "created" }>["replaced"]>;
+type Created = Extract<ChangeAnswer, { readonly kind: "created" }>;
+type Replaced = NonNullable<Created["replaced"]>;
 
 /** One row for each statement that changes something; or the rows of the one that asks. */
 export function answerOf(answers: readonly StatementAnswer[]): LocalAnswer {
@@ -51,8 +52,9 @@ export function changeRow(
 ): readonly [string, string | null, string | null, string] {
   switch (answer.kind) {
     case "created": {
-      const { object, id, name, existed, replaced } = answer;
-      if (replaced !== undefined) return [object, name, id, replacing(replaced)];
+      const { object, id, name, existed, replaced, from } = answer;
+      if (replaced !== undefined) return [object, name, id, replacing(replaced, from)];
+      if (from !== undefined) return [object, name, id, `accepted: it begins ${startOf(from)}`];
       const done = object === "query" ? "accepted" : "created";
       return [object, name, id, existed ? "exists already" : done];
     }
@@ -113,8 +115,13 @@ function shownCheckpoints({
   );
 }
 
-function replacing({ query_id, state }: Replaced): string {
-  return `accepted: it replaces the query ${query_id}, which was ${state}, and begins with fresh state when that is gone`;
+function replacing({ query_id, state }: Replaced, from: Created["from"]): string {
+  return `accepted: it replaces the query ${query_id}, which was ${state}, and begins ${startOf(from)} when that is gone`;
+}
+
+function startOf(from: Created["from"]): string {
+  if (from === undefined) return "with fresh state";
+  return `from the checkpoint ${from.checkpoint} of the query ${from.query_id}`;
 }
 
 function idOf(row: CatalogBody): string {

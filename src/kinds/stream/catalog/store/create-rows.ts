@@ -15,6 +15,7 @@ import { insertFragment, insertHeir, insertQuery, moveQuery } from "./move-rows.
 import { requireOwnFiles } from "./own-files.ts";
 import { slotsHeld } from "./read-held-slots.ts";
 import { resolveWorker } from "./read-workers.ts";
+import { findStartState, insertStartState } from "./start-state.ts";
 import { insertSecrets } from "./stored-plans.ts";
 import { succeed } from "./supersede.ts";
 
@@ -182,6 +183,8 @@ export async function createQuery(applying: Applying, change: CreateQuery): Prom
   await requireActive(applying, change);
   await requireTables(applying, change);
   await requireOwnFiles(tx, change);
+  const start =
+    change.from && (await findStartState(applying, change.from, change.plan, existing?.query_id));
   const id = await nextId(tx);
   const name_key = name?.toUpperCase() ?? null;
   const is_preview = change.isPreview ? 1 : 0;
@@ -195,7 +198,7 @@ export async function createQuery(applying: Applying, change: CreateQuery): Prom
     query_id: id,
     statement: withoutSecrets(change.statement, secrets),
     plan_version: change.plan.version,
-    state_family: null,
+    state_family: start?.family ?? null,
     plan: JSON.stringify({ ...change.plan, plan }),
   };
   await db.insertInto("query_plans").values(row).execute();
@@ -208,9 +211,13 @@ export async function createQuery(applying: Applying, change: CreateQuery): Prom
     await (left > 0 ? insertHeir(tx, place) : insertFragment(tx, place));
   }
   await insertReferences(applying, change, id);
-  if (existing === undefined) return created("query", id, name);
-  const { query_id, state } = existing;
-  return { ...created("query", id, name), replaced: { query_id, state } };
+  if (start !== undefined) await insertStartState(tx, id, change.plan, start);
+  const { query_id, state } = existing ?? {};
+  return {
+    ...created("query", id, name),
+    ...(query_id === undefined || state === undefined ? {} : { replaced: { query_id, state } }),
+    ...(start && { from: { query_id: start.origin.query_id, checkpoint: start.checkpoint } }),
+  };
 }
 
 /**

@@ -15,6 +15,7 @@ import {
 } from "./read-rows.ts";
 import { readWorkerNames, readWorkers } from "./read-workers.ts";
 import { refuseUsed, refuseUsedWorker } from "./references.ts";
+import { restoreCheckpoint } from "./start-state.ts";
 import { removeSuperseded, supersede } from "./supersede.ts";
 
 /** What the answer says, and the id of what was dropped; without any there was nothing. */
@@ -147,7 +148,7 @@ async function dropWorker({ tx }: Applying, { name }: DropObject): Promise<Found
 /** PAUSE and RESUME; the reconciler does the rest. Throws `DoesNotExist`, and `conflict`. */
 export async function setDesired(
   { tx }: Applying,
-  { query, desired }: SetDesired,
+  { query, desired, checkpoint }: SetDesired,
 ): Promise<{ readonly answer: ChangeAnswer; readonly id: string }> {
   const row = await findQuery(tx, query);
   if (row === undefined) throw doesNotExist("query", query);
@@ -161,6 +162,7 @@ export async function setDesired(
     const hint = `It does not run again: DROP QUERY ${shown}, then create it.`;
     throw new OperatingError("conflict", "never", message, { hint });
   }
+  if (checkpoint !== undefined) await restoreCheckpoint(tx, row, checkpoint);
   await moveQuery(tx, row, row.state, { desired_state: desired });
   return {
     answer: { kind: "desired", id: row.query_id, name: row.name, desired },

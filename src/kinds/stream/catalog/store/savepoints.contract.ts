@@ -1,11 +1,14 @@
 /** Requests about checkpoints, on both stores. */
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { describe, type TestContext, test } from "node:test";
 import type { Store } from "../../../../ground/store/index.ts";
 import type { StoreFixture } from "../../../../ground/store/testing/store-fixture.ts";
+import type { Manifest } from "../../run/core/index.ts";
 import type { QueryState } from "../core/states.ts";
+import type { StoredPlan } from "../core/stored-plan.ts";
 import type { StatementAnswer } from "../service/stream-catalog.ts";
 import { endQuery } from "../testing/end-query.ts";
+import { openPlanned } from "../testing/planned-catalog.ts";
 import { recordRow } from "../testing/record-row.ts";
 import {
   addWorkers,
@@ -107,5 +110,112 @@ export function testSavepoints(fixture: StoreFixture): void {
       await endQuery({ store }, "q");
       assert.deepEqual(await catalog.checkpoints(undefined), []);
     });
+
+    const openStarted = async (t: TestContext) => {
+      const [planned] = await openPlanned(fixture, t);
+      assert(planned !== undefined);
+      await planned.run(
+        "CREATE LOGICAL SOURCE bids(ts UINT64 NOT NULL, a UINT64 NOT NULL)",
+        `CREATE PHYSICAL SOURCE FOR bids TYPE Http SET(1 AS "SOURCE".HTTP_PORT, 'x' AS "SOURCE".TOKEN)`,
+        `CREATE SINK hot TYPE File SET('hot.csv' AS "SINK".FILE_PATH)`,
+        `CREATE SINK cold TYPE File SET('cold.csv' AS "SINK".FILE_PATH)`,
+        "CREATE SINK none TYPE Void",
+        `CREATE QUERY q AS ${counting} INTO hot`,
+      );
+      const { store, catalog } = planned;
+      const q = (await catalog.query("q")).query_id;
+      const [plan] = await store.read(({ db }) =>
+        db.selectFrom("query_plans").select("plan").execute(),
+      );
+      const { nodes } = (JSON.parse(plan?.plan ?? "") as StoredPlan).plan;
+      const placeOf = (kind: string) => String(nodes.find(({ op }) => op.kind === kind)?.id);
+      const positions = { [placeOf("source")]: "10", [placeOf("sink")]: "55" };
+      const objects = [{ path: "a", sizeBytes: 10, crc32: 1 }];
+      await recordRow(store, q, 7, 1, [{ fragment: "f0", nodes: [], positions, objects }]);
+      const started = async (name: string) => {
+        const { query_id } = await catalog.query(name);
+        const row = await store.read(({ db }) =>
+          db
+            .selectFrom("query_checkpoints")
+            .selectAll()
+            .where("query_id", "=", query_id)
+            .orderBy("checkpoint", "desc")
+            .executeTakeFirstOrThrow(),
+        );
+        const { fragments } = JSON.parse(row.manifest) as Manifest;
+        return [row.checkpoint, fragments.map((each) => Object.values(each.positions))];
+      };
+      return { planned, started, q };
+    };
+
+    test("[SC52] a query begins with the state of a checkpoint, and its own sinks", async (t) => {
+      const { planned, started, q } = await openStarted(t);
+      const [answer] = await planned.run(
+        `CREATE QUERY q2 AS ${counting} INTO cold FROM CHECKPOINT 7 FOR q`,
+      );
+      assert(answer?.kind === "created");
+      assert.deepEqual(answer.from, { query_id: q, checkpoint: 7 });
+      assert.deepEqual(await started("q2"), [7, [["10"]]]);
+      await planned.run(`CREATE QUERY q3 AS ${counting} INTO none FROM CHECKPOINT 7 FOR q2`);
+      const families = await planned.store.read(({ db }) =>
+        db.selectFrom("query_plans").select("state_family").orderBy("query_id").execute(),
+      );
+      assert.deepEqual(
+        families.map(({ state_family }) => state_family),
+        [null, q, q],
+      );
+    });
+
+    test("[SC52] the sinks of the query that it replaces go on where they were", async (t) => {
+      const { planned, started } = await openStarted(t);
+      await planned.run(`CREATE OR REPLACE QUERY q AS ${counting} INTO hot FROM CHECKPOINT 7`);
+      assert.deepEqual(await started("q"), [7, [["10", "55"]]]);
+    });
+
+    test("[SC52] what does not fit is refused, and says why", async (t) => {
+      const { planned } = await openStarted(t);
+      const other = "SELECT a FROM bids WHERE a > UINT64(2)";
+      const refusals: readonly (readonly [string, string, RegExp])[] = [
+        [
+          `${other} INTO hot FROM CHECKPOINT 7`,
+          "conflict",
+          /the checkpoint 7 of the query q .*differ in their step/,
+        ],
+        [
+          `${counting} INTO hot SET(2 AS "QUERY".PARALLELISM) FROM CHECKPOINT 7`,
+          "conflict",
+          /parallelism of 1/,
+        ],
+        [`${counting} INTO hot FROM CHECKPOINT 8`, "DoesNotExist", /has no checkpoint 8/],
+        [`${counting} INTO hot FROM CHECKPOINT 7 FOR r`, "DoesNotExist", /no query r/],
+      ];
+      for (const [text, code, message] of refusals) {
+        const refused = planned.run(`CREATE OR REPLACE QUERY q AS ${text}`);
+        await assert.rejects(refused, { code, message }, text);
+      }
+      const unnamed = planned.run(`${counting} INTO hot FROM CHECKPOINT 7`);
+      await assert.rejects(unnamed, {
+        code: "BinderError",
+        message: /does not say of which query/,
+      });
+      assert.equal((await planned.catalog.read("query", {})).length, 1);
+    });
+
+    test("[SC53] a paused query goes on from an older checkpoint, and no other does", async (t) => {
+      const { planned, started, q } = await openStarted(t);
+      const back = "RESUME QUERY q FROM CHECKPOINT 7";
+      await assert.rejects(planned.run(back), {
+        code: "conflict",
+        message: /PENDING; only a paused/,
+      });
+      await move(planned.store, "DEPLOYING", "RUNNING", "STOPPING", "PAUSED");
+      await recordRow(planned.store, q, 9);
+      await planned.run(back);
+      assert.deepEqual(await started("q"), [10, [["10", "55"]]]);
+      const { desired_state } = await planned.catalog.query("q");
+      assert.equal(desired_state, "RUNNING");
+    });
   });
 }
+
+const counting = "SELECT a FROM bids WHERE a > UINT64(1)";

@@ -4,28 +4,33 @@ import type { CatalogTx, Tx } from "../../../../ground/store/index.ts";
 import { revealSecretsOfPlan, type Secret, secretOwnersOf } from "../core/secrets.ts";
 import { type StoredPlan, storedPlanVersion } from "../core/stored-plan.ts";
 
-/**
- * The plan of a query as a worker needs it, with the values of its secrets. Throws `schema_newer`
- * for a plan of a newer format.
- */
-export async function readStoredPlan({ db }: Tx, queryId: string): Promise<StoredPlan> {
-  const { plan_version, plan } = await db
+/** As the row has it. Throws `schema_newer` for a plan of a newer format. */
+export async function readPlan(
+  { db }: Tx,
+  queryId: string,
+): Promise<{ readonly plan: StoredPlan; readonly family: string | null }> {
+  const { plan_version, plan, state_family } = await db
     .selectFrom("query_plans")
-    .select(["plan_version", "plan"])
+    .select(["plan_version", "plan", "state_family"])
     .where("query_id", "=", queryId)
     .executeTakeFirstOrThrow();
-  if (plan_version > storedPlanVersion) {
-    throw new OperatingError(
-      "schema_newer",
-      "never",
-      `the plan of the query ${queryId} has the format ${plan_version}, the newest known is ${storedPlanVersion}`,
-      { hint: "Run the version of Capstan that made it, or a newer one." },
-    );
+  if (plan_version <= storedPlanVersion) {
+    return { plan: JSON.parse(plan) as StoredPlan, family: state_family };
   }
-  const stored = JSON.parse(plan) as StoredPlan;
+  throw new OperatingError(
+    "schema_newer",
+    "never",
+    `the plan of the query ${queryId} has the format ${plan_version}, the newest known is ${storedPlanVersion}`,
+    { hint: "Run the version of Capstan that made it, or a newer one." },
+  );
+}
+
+/** The plan of a query as a worker needs it, with the values of its secrets. Throws the same. */
+export async function readStoredPlan(tx: Tx, queryId: string): Promise<StoredPlan> {
+  const { plan: stored } = await readPlan(tx, queryId);
   const owners = secretOwnersOf(stored.plan);
   if (owners.length === 0) return stored;
-  const rows = await db
+  const rows = await tx.db
     .selectFrom("stream_secrets")
     .selectAll()
     .where("owner_id", "in", owners)

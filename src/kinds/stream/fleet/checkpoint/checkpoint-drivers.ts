@@ -14,7 +14,6 @@ import type { FleetPort } from "../core/fleet-port.ts";
 import { type CheckpointEffect, QueryCheckpoints } from "../core/query-checkpoints.ts";
 import type { CheckpointView } from "../core/query-view.ts";
 import type { QueryRows } from "../reconcile/read-query.ts";
-import { objectsOf } from "./kept-checkpoints.ts";
 import { deleteObjects, type RecordCheckpoint, recordCheckpoint } from "./record-checkpoint.ts";
 
 export interface CheckpointDriversOptions {
@@ -88,11 +87,6 @@ export class CheckpointDrivers {
   async restored(queryId: string): Promise<readonly ManifestFragment[] | undefined> {
     const row = await this.#newest(queryId);
     return row === undefined ? undefined : (JSON.parse(row.manifest) as Manifest).fragments;
-  }
-
-  /** What the query's checkpoints refer to, to be deleted when its row is gone. */
-  async objectsOf(queryId: string): Promise<readonly string[]> {
-    return await this.#options.lake.store.read((tx) => objectsOf(tx, queryId));
   }
 
   async deleteObjects(paths: readonly string[]): Promise<void> {

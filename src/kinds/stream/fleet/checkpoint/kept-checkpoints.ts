@@ -36,13 +36,42 @@ export async function dropOldCheckpoints(
     )
     .execute();
   for (const { checkpoint } of old) await unpin(tx, savepointCursor(queryId, "", checkpoint));
-  const kept = new Set(rows.filter((row) => !isOld(row)).flatMap(pathsOfRow));
-  return old.flatMap(pathsOfRow).filter((path) => !kept.has(path));
+  const kept = rows.filter((row) => !isOld(row)).flatMap(pathsOfRow);
+  const shared = new Set([...kept, ...(await objectsOfRelatives(tx, queryId))]);
+  return old.flatMap(pathsOfRow).filter((path) => !shared.has(path));
 }
 
-/** The objects that complete checkpoints of the query refer to. */
+/** The objects that only checkpoints of this query refer to. */
 export async function objectsOf(tx: Tx, queryId: string): Promise<readonly string[]> {
-  return (await rowsOf(tx, queryId)).flatMap(pathsOfRow);
+  const shared = new Set(await objectsOfRelatives(tx, queryId));
+  return (await rowsOf(tx, queryId)).flatMap(pathsOfRow).filter((path) => !shared.has(path));
+}
+
+/** Of the queries that began with its state, or whose state it began with (SD42). */
+async function objectsOfRelatives(tx: Tx, queryId: string): Promise<readonly string[]> {
+  const paths: string[] = [];
+  for (const relative of await readRelatives(tx, queryId)) {
+    paths.push(...(await rowsOf(tx, relative)).flatMap(pathsOfRow));
+  }
+  return paths;
+}
+
+/** Queries that may refer to the same objects. */
+async function readRelatives({ db }: Tx, queryId: string): Promise<readonly string[]> {
+  const own = await db
+    .selectFrom("query_plans")
+    .select("state_family")
+    .where("query_id", "=", queryId)
+    .executeTakeFirst();
+  const family = own?.state_family ?? queryId;
+  const rows = await db
+    .selectFrom("query_plans")
+    .select("query_id")
+    .where("state_family", "=", family)
+    .execute();
+  const all = new Set([family, ...rows.map(({ query_id }) => query_id)]);
+  all.delete(queryId);
+  return [...all];
 }
 
 async function rowsOf({ db }: Tx, queryId: string): Promise<readonly KeptRow[]> {

@@ -19,7 +19,7 @@ import {
 import { watchedStreamTables } from "../../catalog/index.ts";
 import type { Plan } from "../../language/core/index.ts";
 import { queryRow } from "../testing/views.ts";
-import { unpinQuery } from "./kept-checkpoints.ts";
+import { objectsOf, unpinQuery } from "./kept-checkpoints.ts";
 import { type RecordCheckpoint, recordCheckpoint } from "./record-checkpoint.ts";
 
 async function fixture() {
@@ -136,6 +136,32 @@ test("[SD41] a savepoint stays, with its objects, until it is dropped", async ()
   });
   await recordCheckpoint(of(4, "d"));
   assert.deepEqual(deleted, ["b", "a", "c"]);
+});
+
+test("[SD42] what another query has in common with it is deleted when neither refers to it", async () => {
+  const { given, deleted } = await fixture();
+  const { store } = given.lake;
+  const of = (queryId: string, checkpoint: number, ...paths: readonly string[]) => {
+    const objects = paths.map((path) => ({ path, sizeBytes: 1, crc32: 1 }));
+    const [first] = given.fragments;
+    assert.ok(first !== undefined);
+    const fragments = [{ ...first, state: { ...first.state, objects } }];
+    return { ...given, queryId, checkpoint, fragments };
+  };
+  await store.catalogTransaction(async (tx) => {
+    const row = queryRow({ query_id: "q2", name: "q2", name_key: "Q2", epoch: 2 });
+    await tx.insert("queries", { ...row, state: "RUNNING", previous_state: "DEPLOYING" });
+    const plan = { query_id: "q2", statement: "", plan_version: 1, plan: "{}", state_family: "q1" };
+    await tx.db.insertInto("query_plans").values(plan).execute();
+  });
+  await recordCheckpoint(of("q1", 7, "a", "b"));
+  await recordCheckpoint(of("q2", 7, "a", "b")); // As the catalog begins it.
+  await recordCheckpoint(of("q1", 8, "b", "c"));
+  assert.deepEqual(deleted, [], "the other one refers to both");
+  await recordCheckpoint(of("q2", 8, "d"));
+  assert.deepEqual(deleted, ["a"]);
+  const gone = await store.read((tx) => objectsOf(tx, "q1"));
+  assert.deepEqual(gone, ["b", "c"]);
 });
 
 test("[SD41] snapshots of a savepoint stay pinned as long as it is kept", async () => {

@@ -19,6 +19,7 @@ import {
   CheckpointDrivers,
   type CheckpointDriversOptions,
 } from "../checkpoint/checkpoint-drivers.ts";
+import { objectsOf } from "../checkpoint/kept-checkpoints.ts";
 import { CommandDesk } from "../core/command-desk.ts";
 import type { FragmentReport, StreamCommand, StreamReport } from "../core/commands.ts";
 import {
@@ -240,10 +241,13 @@ export class QueryReconcilers {
   async #write(rows: QueryRows, changes: readonly QueryChange[]): Promise<boolean> {
     const { placer, logger } = this.#options;
     const isGoing = changes.some(({ kind }) => kind === "remove");
-    const objects = isGoing ? await this.#checkpoints.objectsOf(rows.query.query_id) : [];
+    const { query_id } = rows.query;
     try {
-      const isDone = await this.#writer.write((tx) => applyChanges(tx, rows, changes, placer));
-      if (isDone) await this.#checkpoints.deleteObjects(objects);
+      const objects = await this.#writer.write(async (tx) => {
+        const own = isGoing ? await objectsOf(tx, query_id) : [];
+        return (await applyChanges(tx, rows, changes, placer)) ? own : [];
+      });
+      await this.#checkpoints.deleteObjects(objects);
       return true;
     } catch (thrown) {
       if (!(thrown instanceof OperatingError) || !hasNoPlace(thrown)) throw thrown;

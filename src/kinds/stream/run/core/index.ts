@@ -3,7 +3,12 @@ export type { Prepared } from "./checkpoint-record.ts";
 export { CheckpointRound } from "./checkpoint-round.ts";
 export { pinOf } from "./lake-position.ts";
 export { lakeTableOf } from "./lake-types.ts";
-export { type Manifest, type ManifestFragment, manifestVersion } from "./manifest.ts";
+export {
+  checkManifest,
+  type Manifest,
+  type ManifestFragment,
+  manifestVersion,
+} from "./manifest.ts";
 export {
   type FragmentedPlan,
   fragmentsOf,

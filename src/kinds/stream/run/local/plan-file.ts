@@ -76,6 +76,9 @@ function wordsOf(statement: Statement): string | undefined {
   if (statement.kind === "pause") return "PAUSE QUERY";
   if (statement.kind === "resume") return "RESUME QUERY";
   if (statement.kind === "preview") return "PREVIEW";
+  if (statement.kind === "query" || statement.kind === "createQuery") {
+    return statement.from === undefined ? undefined : "FROM CHECKPOINT";
+  }
   if (statement.kind === "checkpoint") return "CHECKPOINT QUERY";
   if (statement.kind === "dropCheckpoint") return "DROP CHECKPOINT";
   if (statement.kind === "showCheckpoints") return "SHOW CHECKPOINTS";

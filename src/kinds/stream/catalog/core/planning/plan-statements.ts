@@ -26,7 +26,7 @@ import {
   sinkDescriptors,
   sourceDescriptors,
 } from "../../../language/core/index.ts";
-import type { CatalogChange, CreateQuery } from "../changes.ts";
+import type { CatalogChange, CreateQuery, FromCheckpoint } from "../changes.ts";
 import { describeSource } from "../describe-source.ts";
 import { findWorker } from "../find-worker.ts";
 import { placeQuery } from "../placement/place-query.ts";
@@ -137,7 +137,9 @@ class StatementPlanner {
       case "pause":
       case "resume": {
         const desired = statement.kind === "pause" ? "PAUSED" : "RUNNING";
-        return this.#changed({ kind: "setDesired", query: statement.name.text, desired });
+        const checkpoint = statement.kind === "resume" ? statement.checkpoint : undefined;
+        const change = { kind: "setDesired", query: statement.name.text, desired } as const;
+        return this.#changed({ ...change, ...(checkpoint !== undefined && { checkpoint }) });
       }
       default:
         return this.#changed(defined(statement, () => this.#define(statement)));
@@ -152,8 +154,11 @@ class StatementPlanner {
     const sink = { kind: "preview", rowsMax: asked ?? rowsMax, position } as const;
     const written = text.trim().replace(/;\s*$/, "");
     const shown = /^preview\b/i.test(written) ? written : `PREVIEW ${written}`;
-    const statement = { kind: "query", query: { ...query, sinks: [sink] }, position, text: shown };
-    const planned = this.#createQuery(statement as Of<"query">);
+    const statement: Of<"query"> = {
+      ...{ kind: "query", query: { ...query, sinks: [sink] }, from: undefined },
+      ...{ position, text: shown },
+    };
+    const planned = this.#createQuery(statement);
     return this.#changed({ ...planned, isPreview: true, guarantee: "at most once" });
   }
 
@@ -307,6 +312,7 @@ class StatementPlanner {
       ...{ plan: result.plan, placement: result.placement },
       ...{ logicalSources: sources, physicalSources, sinks },
       tables: tablesOf(plan, this.#catalog),
+      ...(statement.from && { from: fromCheckpoint(statement.from, name) }),
     };
   }
 
@@ -368,6 +374,18 @@ function withSlotsOf(topology: Topology, held: ReadonlyMap<string, number>): Top
     return { ...worker, slotsUsed };
   });
   return held.size === 0 ? topology : { ...topology, workers };
+}
+
+/** Without FOR it is one of the query that has the name. */
+function fromCheckpoint(
+  { checkpoint, query, position }: NonNullable<Of<"query">["from"]>,
+  name: string | undefined,
+): FromCheckpoint {
+  const named = query?.text ?? name;
+  if (named !== undefined) return { query: named, checkpoint };
+  const message = `FROM CHECKPOINT ${checkpoint} does not say of which query`;
+  const hint = `FROM CHECKPOINT ${checkpoint} FOR q names it.`;
+  throw new OperatingError("BinderError", "never", message, { number: 2029, position, hint });
 }
 
 /** Rows are shown while somebody looks, so a preview is asked for in a way that can show them. */

@@ -242,6 +242,14 @@ export interface AstContinuousQuery {
   readonly settings: readonly AstSetting[];
 }
 
+/** `FROM CHECKPOINT 7 [FOR q]`: the state that a query begins with. */
+export interface AstFromCheckpoint {
+  readonly position: Position;
+  readonly checkpoint: number;
+  /** `undefined`: of the query that has its name. */
+  readonly query: AstName | undefined;
+}
+
 export type ObjectKind =
   | "logical source"
   | "physical source"
@@ -314,8 +322,13 @@ export type Statement = { readonly position: Position; readonly text: string } &
       /** CREATE OR REPLACE QUERY. */
       readonly replaces: boolean;
       readonly query: AstContinuousQuery;
+      readonly from: AstFromCheckpoint | undefined;
     }
-  | { readonly kind: "query"; readonly query: AstContinuousQuery }
+  | {
+      readonly kind: "query";
+      readonly query: AstContinuousQuery;
+      readonly from: AstFromCheckpoint | undefined;
+    }
   | {
       readonly kind: "createWorker";
       /** Its name, or `host:port`. */
@@ -336,7 +349,13 @@ export type Statement = { readonly position: Position; readonly text: string } &
       readonly mode: "SOFT" | "HARD" | undefined;
       readonly settings: readonly AstSetting[];
     }
-  | { readonly kind: "pause" | "resume"; readonly name: AstName }
+  | { readonly kind: "pause"; readonly name: AstName }
+  | {
+      readonly kind: "resume";
+      readonly name: AstName;
+      /** `RESUME QUERY q FROM CHECKPOINT 7`. */
+      readonly checkpoint: number | undefined;
+    }
   /** `CHECKPOINT QUERY q`: one that is kept. */
   | { readonly kind: "checkpoint"; readonly name: AstName }
   /** `DROP CHECKPOINT 7 FOR q`: it is kept no longer. */

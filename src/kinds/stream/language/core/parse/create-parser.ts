@@ -1,6 +1,7 @@
 /** Parses CREATE of sources, sinks, views, queries and workers. */
 import { DialectError } from "../dialect-error.ts";
 import type { AstName, AstQuery, StatementBody } from "./ast.ts";
+import { parseFromCheckpoint } from "./checkpoint-parser.ts";
 import { parseQuery } from "./query-parser.ts";
 import { parseFields, parseName, parseSet } from "./settings-parser.ts";
 import { parseContinuousQuery } from "./sink-parser.ts";
@@ -98,7 +99,8 @@ function parseCreateQuery(reader: TokenReader, replaces: boolean): StatementBody
   const name = parseName(reader, "the name of the query");
   reader.expectWords("AS");
   const query = parseContinuousQuery(reader);
-  return { kind: "createQuery", name, ifNotExists, replaces, query };
+  const from = parseFromCheckpoint(reader);
+  return { kind: "createQuery", name, ifNotExists, replaces, query, from };
 }
 
 /** A worker is named, or called by its address: `CREATE WORKER 'host:8080' SET(…)`. */

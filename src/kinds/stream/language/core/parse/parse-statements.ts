@@ -1,6 +1,6 @@
 /** Parses statements, which are separated by semicolons. */
 import type { AstName, AstQuery, ObjectKind, Statement, StatementBody } from "./ast.ts";
-import { parseCheckpointNumber } from "./checkpoint-parser.ts";
+import { parseCheckpointNumber, parseFromCheckpoint, parseQueryName } from "./checkpoint-parser.ts";
 import { parseCreate } from "./create-parser.ts";
 import { parseExplain, parseFormat } from "./explain-parser.ts";
 import { parseExpr } from "./expr-parser.ts";
@@ -56,13 +56,14 @@ function parseStatementBody(reader: TokenReader): StatementBody {
   if (reader.takeWords("SHOW")) return parseShow(reader);
   if (reader.takeWords("EXPLAIN")) return parseExplain(reader);
   if (reader.takeWords("PREVIEW")) return parsePreview(reader);
-  if (reader.takeWords("PAUSE", "QUERY")) return { kind: "pause", name: queryName(reader) };
-  if (reader.takeWords("RESUME", "QUERY")) return { kind: "resume", name: queryName(reader) };
+  if (reader.takeWords("PAUSE", "QUERY")) return { kind: "pause", name: parseQueryName(reader) };
+  if (reader.takeWords("RESUME", "QUERY")) return parseResume(reader);
   if (reader.takeWords("CHECKPOINT", "QUERY")) {
-    return { kind: "checkpoint", name: queryName(reader) };
+    return { kind: "checkpoint", name: parseQueryName(reader) };
   }
   if (reader.isWords("SELECT") || reader.isWords("WITH") || reader.isSymbol("(")) {
-    return { kind: "query", query: parseContinuousQuery(reader) };
+    const query = parseContinuousQuery(reader);
+    return { kind: "query", query, from: parseFromCheckpoint(reader) };
   }
   const expected = `a statement (${heads.join(", ")})`;
   if (["INSERT", "UPDATE", "DELETE"].includes(reader.peek().word)) {
@@ -96,8 +97,10 @@ function parseObject(reader: TokenReader, plural: boolean): ObjectKind & string 
   ]);
 }
 
-function queryName(reader: TokenReader): AstName {
-  return parseObjectName(reader, "query");
+function parseResume(reader: TokenReader): StatementBody {
+  const name = parseQueryName(reader);
+  const isBack = reader.takeWords("FROM", "CHECKPOINT");
+  return { kind: "resume", name, checkpoint: isBack ? parseCheckpointNumber(reader) : undefined };
 }
 
 function parseDrop(reader: TokenReader): StatementBody {
@@ -116,7 +119,7 @@ function parseDropCheckpoint(reader: TokenReader): StatementBody {
   const ifExists = reader.takeWords("IF", "EXISTS");
   const checkpoint = parseCheckpointNumber(reader);
   reader.expectWords("FOR");
-  return { kind: "dropCheckpoint", checkpoint, query: queryName(reader), ifExists };
+  return { kind: "dropCheckpoint", checkpoint, query: parseQueryName(reader), ifExists };
 }
 
 function parseMode(reader: TokenReader): "SOFT" | "HARD" | undefined {
@@ -134,7 +137,7 @@ function parseObjectName(reader: TokenReader, object: ObjectKind): AstName {
 
 function parseShow(reader: TokenReader): StatementBody {
   if (reader.takeWords("CHECKPOINTS")) {
-    const query = reader.takeWords("FOR") ? queryName(reader) : undefined;
+    const query = reader.takeWords("FOR") ? parseQueryName(reader) : undefined;
     return { kind: "showCheckpoints", query, format: parseFormat(reader) };
   }
   const asStatement = reader.takeWords("CREATE");
