@@ -21,6 +21,7 @@ import type {
   ControllerFrame,
   ControllerRole,
   Envelope,
+  Facts,
   RefusalReason,
   WorkerFrame,
 } from "./frames.ts";
@@ -143,6 +144,11 @@ export class WorkerEndpoint {
 
   setFact(key: string, value: string): void {
     this.#facts.set(key, value);
+  }
+
+  /** All of them, as they are now. */
+  get facts(): Facts {
+    return this.#facts.all();
   }
 
   /** Grows with every change of a fact. */

@@ -15,5 +15,6 @@ export {
   tellStates,
 } from "./wire/stream-channel.ts";
 export { leaveCluster } from "./worker/leave-cluster.ts";
+export { OwnStreams } from "./worker/own-streams.ts";
 export { createStateStorage } from "./worker/state-storage.ts";
 export { StreamWorker } from "./worker/stream-worker.ts";

@@ -22,3 +22,4 @@ export {
   readPreview,
 } from "./preview/read-preview.ts";
 export { servePreviews } from "./preview/serve-previews.ts";
+export { openSystemReader } from "./sources/system-reader.ts";

@@ -9,11 +9,13 @@ import type { StoreOfWorker, WorkerContext, WorkerPart } from "../../../data/par
 import type { WorkerEndpoint } from "../../../ground/cluster/index.ts";
 import { bearerOf, isBearer } from "../../../ground/kernel/node/cluster-token.ts";
 import { realFiles } from "../../../ground/kernel/node/real-files.ts";
+import { randomText } from "../../../ground/kernel/prng.ts";
 import { stopStep } from "../../../ground/process/index.ts";
 import { Loop } from "../../../ground/reconcile/index.ts";
 import {
   createStateStorage,
   leaveCluster,
+  OwnStreams,
   StreamWorker,
   sendReport,
   streamChannelOf,
@@ -48,11 +50,16 @@ export function createStreamWorkerPart(
   const states = join(stagingDir, "streams");
   const hub = new EdgeHub();
   const previews = new PreviewOutlets();
+  const own = new OwnStreams({
+    workerId: context.workerId,
+    series: randomText(context.prng.fork("own streams"), 12),
+    clock,
+  });
   let pool: StreamPool | undefined;
   let endpoint: WorkerEndpoint | undefined;
   const openHost = (): StreamPool => {
     for (const each of [directory, states]) mkdirSync(each, { recursive: true });
-    pool = new StreamPool({ ...poolOptions(context, directory, hub), previews });
+    pool = new StreamPool({ ...poolOptions(context, directory, hub), previews, system: own });
     return pool;
   };
   const worker = new StreamWorker({
@@ -82,10 +89,12 @@ export function createStreamWorkerPart(
     everyMs: statisticsMs,
     trouble: "cannot tell how streams are doing",
     turn: async () => {
+      if (pool === undefined || endpoint === undefined) return;
       const queries = await worker.statistics();
-      if (queries.length === 0 || endpoint === undefined) return;
+      own.tell(queries, endpoint.facts);
+      if (queries.length === 0) return;
       const atMs = clock.nowMs();
-      const peers = (await pool?.measures()) ?? [];
+      const peers = await pool.measures();
       for (const { key, role } of endpoint.sessions()) {
         if (role === "coordinator")
           sendReport(endpoint, key, { kind: "statistics", atMs, queries, peers });

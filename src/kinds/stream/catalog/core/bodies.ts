@@ -9,7 +9,7 @@ import type { DesiredState, FragmentState, QueryState, StopMode } from "./states
 export interface LogicalSourceBody {
   readonly source_id: string;
   readonly name: string;
-  readonly kind: "LOGICAL" | "DERIVED" | "VIEW";
+  readonly kind: "LOGICAL" | "DERIVED" | "VIEW" | "SYSTEM";
   readonly schema: Schema;
   readonly watermark: { readonly column: number; readonly boundMs: number } | null;
   /** The query of a derived source or a view. */

@@ -34,7 +34,7 @@ const field = z.object({
 export const streamSourceSchema = z.object({
   source_id: z.string(),
   name: z.string(),
-  kind: z.enum(["LOGICAL", "DERIVED", "VIEW"]),
+  kind: z.enum(["LOGICAL", "DERIVED", "VIEW", "SYSTEM"]),
   schema: z.array(field),
   watermark: z.object({ column: z.int(), boundMs: z.number() }).nullable(),
   definition: z.string().nullable().describe("The query of a derived source or a view."),

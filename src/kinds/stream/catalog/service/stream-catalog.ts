@@ -29,6 +29,7 @@ import { readCheckpoints, readSavepoint } from "../store/checkpoint-rows.ts";
 import { addressOf } from "../store/create-worker.ts";
 import { readHeldSlots } from "../store/read-held-slots.ts";
 import { readObjects, readQueries, readQueryDetail } from "../store/read-rows.ts";
+import { systemBodies } from "../store/system-bodies.ts";
 import type { DialWorker } from "./dial-worker.ts";
 import { drainWorker, type UndoDrain } from "./drain-worker.ts";
 
@@ -314,8 +315,21 @@ async function answerQuestion(tx: Tx, question: CatalogQuestion): Promise<Statem
   const { byName } = filter;
   const isOne = object === "query" && byName !== undefined && !asStatement;
   if (isOne) return { kind: "query", query: await readQueryDetail(tx, byName), format };
-  const rows = await readObjects(tx, object, filter);
+  const rows = await readShown(tx, object, filter);
   return { kind: "shown", object, rows, format, asStatement };
+}
+
+/** What the catalog has, and what is there without a row (SC70). */
+async function readShown(
+  tx: Tx,
+  object: CatalogObject,
+  filter: ShowFilter,
+): Promise<readonly CatalogBody[]> {
+  if (object !== "logical source") return await readObjects(tx, object, filter);
+  const { byName } = filter;
+  const system = systemBodies(byName);
+  if (byName !== undefined && system.length > 0) return system;
+  return [...(await readObjects(tx, object, filter)), ...system];
 }
 
 /** Whether it can only be a question: those are answered without the lease. */

@@ -23,6 +23,16 @@ export { inputFormats, outputFormats } from "./connectors/formats.ts";
 export { querySettings } from "./connectors/query-settings.ts";
 export { sinkDescriptors } from "./connectors/sinks.ts";
 export { sourceDescriptors } from "./connectors/sources.ts";
+export {
+  findSystemStream,
+  isSystemName,
+  systemPhysical,
+  systemPrefix,
+  systemSource,
+  systemStreams,
+  systemType,
+  systemViews,
+} from "./connectors/system-streams.ts";
 export { readWorkerSettings, workerSettings } from "./connectors/worker-settings.ts";
 export {
   type DataType,

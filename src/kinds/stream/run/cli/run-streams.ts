@@ -125,7 +125,7 @@ function withParallelism(plan: Plan, parallelism: number | undefined): Plan {
 /** Threads for queries whose stages have several instances, at most one for each core. */
 function openPool(
   instances: number,
-  { sourceDir, sinkDir, print, tell }: Required<Omit<LocalPlaces, "lake" | "confined" | "preview">>,
+  { sourceDir, sinkDir, print, tell = () => undefined }: LocalPlaces,
   lake: FragmentLake | undefined,
   clock: Clock,
 ): StreamPool {

@@ -27,3 +27,4 @@ export type {
   RestoredFragment,
   StreamHost,
 } from "./stream-host.ts";
+export type { AskedRows, SystemCalls, SystemRows } from "./system-rows.ts";

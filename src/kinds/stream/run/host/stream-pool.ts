@@ -22,6 +22,7 @@ import {
   runName,
   type StreamHost,
 } from "../core/stream-host.ts";
+import type { SystemCalls } from "../core/system-rows.ts";
 import { type EdgeHub, type EdgeName, edgePath } from "../exchange/edge-hub.ts";
 import type { ExchangeClientOptions } from "../exchange/exchange-client.ts";
 import type { PeerMeasures } from "../exchange/measure-peer.ts";
@@ -38,6 +39,7 @@ import {
   type StreamThreadOwner,
   streamThreadErrors,
 } from "./stream-talk.ts";
+import { systemHandlers } from "./system-talk.ts";
 
 export interface StreamPoolOptions {
   readonly threads: number;
@@ -53,6 +55,8 @@ export interface StreamPoolOptions {
   readonly exchange?: Pick<ExchangeClientOptions, "headers" | "tls"> & { readonly hub: EdgeHub };
   /** Where previews give their rows; absent: nobody looks at any. */
   readonly previews?: PreviewOutlets;
+  /** The streams of the system; absent: there are none. */
+  readonly system?: SystemCalls;
   /** The lake of the process; absent: there is none. */
   readonly lake?: Pick<FragmentLake, "calls" | "stagingDir">;
 }
@@ -213,7 +217,7 @@ export class StreamPool implements StreamHost {
   }
 
   #startThread(thread: number): ThreadPeer {
-    const { clock, places, memory, exchange, print, tell, lake, previews } = this.#options;
+    const { clock, places, memory, exchange, print, tell, lake, previews, system } = this.#options;
     const words = newThreadWords(this.#reservation, memory.bytesMax);
     const options: StreamThreadOptions = {
       confined: false,
@@ -245,6 +249,7 @@ export class StreamPool implements StreamHost {
             return undefined;
           },
           ...previewHandlers(previews),
+          ...systemHandlers(system),
         },
         notes: {
           acknowledged: ({ run, checkpoint, state }) =>

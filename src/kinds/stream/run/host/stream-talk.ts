@@ -10,6 +10,7 @@ import type {
   FragmentSpec,
   QueryRun,
 } from "../core/stream-host.ts";
+import type { SystemRequests } from "../core/system-rows.ts";
 import type { ExchangeClientOptions } from "../exchange/exchange-client.ts";
 import type { PeerMeasures } from "../exchange/measure-peer.ts";
 import type { LakeRequests } from "../lake/fragment-lake.ts";
@@ -56,15 +57,16 @@ export interface StreamThread {
 
 export interface StreamThreadOwner {
   /** Without a lake there is nobody who asks for it. */
-  readonly requests: LakeRequests & {
-    /** Answers when there is room for more. */
-    print(rows: { readonly sink: string; readonly text: string }): undefined;
-    openPreview(run: QueryRun): undefined;
-    /** Answers when there is room for more. */
-    givePreview(given: PreviewPiece & { readonly run: QueryRun }): undefined;
-    /** Answers when the reader has everything, or the run was stopped. */
-    endPreview(run: QueryRun): undefined;
-  };
+  readonly requests: LakeRequests &
+    SystemRequests & {
+      /** Answers when there is room for more. */
+      print(rows: { readonly sink: string; readonly text: string }): undefined;
+      openPreview(run: QueryRun): undefined;
+      /** Answers when there is room for more. */
+      givePreview(given: PreviewPiece & { readonly run: QueryRun }): undefined;
+      /** Answers when the reader has everything, or the run was stopped. */
+      endPreview(run: QueryRun): undefined;
+    };
   readonly notes: {
     acknowledged: {
       readonly run: QueryRun;

@@ -18,6 +18,7 @@ import {
   type StreamThreadOwner,
   streamThreadErrors,
 } from "./stream-talk.ts";
+import { askSystem } from "./system-talk.ts";
 
 /** The fragments of a run here that have not ended, and who waits for them. */
 interface Running {
@@ -37,6 +38,7 @@ servePeer<StreamThread, StreamThreadOptions, StreamThreadOwner>((options, owner)
       ...(stagingDir !== undefined && {
         lake: { calls: askLake(owner), stagingDir, clock, prng: createSystemPrng() },
       }),
+      system: askSystem(owner),
       print: (sink, text) => owner.ask("print", { sink, text }),
       preview: {
         clock,

@@ -13,6 +13,7 @@ import { DialectError, type Settings } from "../../language/core/index.ts";
 import type { SinkWriter, SourceReader } from "../core/connector.ts";
 import type { Connectors, OpenSink, OpenSource } from "../core/connectors.ts";
 import type { QueryRun } from "../core/stream-host.ts";
+import type { SystemCalls } from "../core/system-rows.ts";
 import type { FragmentLake } from "../lake/fragment-lake.ts";
 import { openLookupTable } from "../lake/lookup-table.ts";
 import { openChecksumWriter } from "../sinks/checksum-writer.ts";
@@ -25,6 +26,7 @@ import { openFileReader } from "../sources/file-reader.ts";
 import { openGeneratorReader } from "../sources/generator-reader.ts";
 import { openHttpReader } from "../sources/http-reader.ts";
 import { openLakeReader } from "../sources/lake-reader.ts";
+import { openSystemReader } from "../sources/system-reader.ts";
 import { openTcpReader } from "../sources/tcp-reader.ts";
 import { confine } from "./confine.ts";
 
@@ -39,6 +41,8 @@ export interface LocalPlaces {
   readonly print: (sink: string, text: string) => Promise<void> | undefined;
   /** Absent where there is none. */
   readonly lake?: FragmentLake;
+  /** The streams of the system; absent where there are none. */
+  readonly system?: SystemCalls;
   /** To those who look at previews; absent where nobody can. */
   readonly preview?: PreviewPlace;
 }
@@ -64,6 +68,10 @@ const sources: Readonly<Record<string, Source>> = {
       clock,
     }),
   LAKE: ({ op, from }, places) => openLakeReader({ op, from, lake: lakeOf(places) }),
+  SYSTEM: ({ op, from }, { system: calls }) => {
+    if (calls !== undefined) return openSystemReader({ op, from, calls });
+    throw new DialectError(2008, "there are no streams of the system here");
+  },
   TCP: ({ op, settings, clock }) =>
     openTcpReader({
       ...addressOf(op.config),

@@ -16,6 +16,8 @@ import {
   querySettings,
   sinkDescriptors,
   sourceDescriptors,
+  systemPrefix,
+  systemStreams,
   workerSettings,
 } from "../../language/core/index.ts";
 import { runSql } from "./run-sql.ts";
@@ -76,6 +78,17 @@ const sections: Readonly<Record<string, () => string>> = {
     return `${signatures.join(", ")}.`;
   },
   sources: () => connectors(sourceDescriptors, '"SOURCE"'),
+  system: () =>
+    systemStreams
+      .map(({ name, description, guarantee, columns }) => {
+        const rows = columns.map(
+          (column) => `| \`${column.name}\` | ${column.type} | ${column.description} |`,
+        );
+        const head = ["| Column | Type | |", "| --- | --- | --- |"];
+        const title = `### ${systemPrefix}${name}\n\n${description} Guarantee: ${guarantee}.`;
+        return `${title}\n\n${[...head, ...rows].join("\n")}`;
+      })
+      .join("\n\n"),
   sinks: () => connectors(sinkDescriptors, '"SINK"'),
   formats: () =>
     [

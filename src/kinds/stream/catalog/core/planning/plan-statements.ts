@@ -48,6 +48,7 @@ import {
 } from "./planner-errors.ts";
 import { PlanningCatalog } from "./planning-catalog.ts";
 import { questionOf } from "./show-filter.ts";
+import { refuseSystemName, systemGuarantee } from "./system-catalog.ts";
 
 /** What is neither a query nor about one that is there. */
 type Definition = Extract<
@@ -231,6 +232,7 @@ class StatementPlanner {
 
   #createPhysicalSource(statement: Of<"createPhysicalSource">): CatalogChange {
     const { logical, ifNotExists } = statement;
+    refuseSystemName(logical);
     const defined = definePhysicalSource(statement, this.#catalog, this.#dialect);
     const sourceId = this.#catalog.sourceNamed(logical.text)?.id ?? "";
     const { logical: logicalName, type, parser } = defined;
@@ -279,6 +281,7 @@ class StatementPlanner {
   #drop({ object, name, ifExists, mode, settings, position }: Of<"drop">): CatalogChange {
     const told = object === "query" ? readDropSettings(settings, position) : undefined;
     if (object === "logical source" || object === "view") {
+      refuseSystemName(name);
       const isView = this.#catalog.sourceNamed(name.text)?.kind === "VIEW";
       if (isView === (object === "view")) this.#catalog.dropSource(name.text);
     }
@@ -414,7 +417,9 @@ function bound<T>(statement: Statement, bind: () => T): T {
 }
 
 /** Names are shown, logged and typed; a query is also named by its id, which is a number. */
-function checkName({ text, position }: Of<"createSink">["name"], isQuery = false): void {
+function checkName(name: Of<"createSink">["name"], isQuery = false): void {
+  const { text, position } = name;
+  if (!isQuery) refuseSystemName(name);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
   const isOdd = /[\u0000-\u001f\u007f]/.test(text) || text.trim() !== text;
   if (text === "" || text.length > nameCharactersMax || isOdd) {
@@ -459,6 +464,8 @@ const guarantees: readonly Guarantee[] = ["at most once", "at least once", "exac
 function guaranteeOf({ nodes }: Plan): Guarantee {
   const own = nodes.flatMap(({ op }) => {
     if (op.kind !== "source" && op.kind !== "sink") return [];
+    const system = op.kind === "source" ? systemGuarantee(op) : undefined;
+    if (system !== undefined) return [guarantees.indexOf(system)];
     const descriptors = op.kind === "source" ? sourceDescriptors : sinkDescriptors;
     const found = descriptors.find(({ type }) => type === op.type);
     return found === undefined ? [] : [guarantees.indexOf(found.guarantee)];

@@ -16,8 +16,14 @@ import {
   sourceDescriptors,
   type ViewDefinition,
 } from "../../../language/core/index.ts";
-import type { CatalogSnapshot } from "../planner.ts";
+import type { CatalogSnapshot, Topology } from "../planner.ts";
 import type { LogicalSourceRow, PhysicalSourceRow, SinkRow } from "../tables.ts";
+import {
+  systemLogicalSource,
+  systemNames,
+  systemPhysicalSources,
+  systemView,
+} from "./system-catalog.ts";
 
 type SourceKind = LogicalSourceRow["kind"];
 
@@ -56,9 +62,11 @@ export class PlanningCatalog implements Catalog {
     physicalSources: new Set<string>(),
     sinks: new Set<string>(),
   };
+  readonly #topology: Topology;
   #isDry = false;
 
-  constructor({ logicalSources, physicalSources, sinks, tables }: CatalogSnapshot) {
+  constructor({ logicalSources, physicalSources, sinks, tables, topology }: CatalogSnapshot) {
+    this.#topology = topology;
     this.hasLake = tables !== undefined;
     for (const table of tables ?? []) this.#tables.set(keyOf(table.name), table);
     const names = new Map(logicalSources.map((row) => [row.source_id, row.name]));
@@ -77,13 +85,16 @@ export class PlanningCatalog implements Catalog {
 
   logicalSource(name: string): LogicalSource | undefined {
     const found = this.#sources.get(keyOf(name));
-    if (found === undefined || found.kind === "VIEW") return undefined;
+    if (found === undefined) return systemLogicalSource(name);
+    if (found.kind === "VIEW") return undefined;
     this.#used.sources.add(found.id);
     return found.source;
   }
 
   physicalSources(logical: string): readonly PhysicalSource[] {
     const found = this.#sources.get(keyOf(logical));
+    const system = found === undefined ? systemPhysicalSources(logical, this.#topology) : undefined;
+    if (system !== undefined) return system;
     const sources = (found && this.#physical.get(found.id)) ?? [];
     for (const { id } of sources) this.#used.physicalSources.add(String(id));
     if (sources.length === 0) this.#isDry = true;
@@ -98,8 +109,9 @@ export class PlanningCatalog implements Catalog {
 
   view(name: string): ViewDefinition | undefined {
     const found = this.#sources.get(keyOf(name));
-    const query = found?.kind === "VIEW" ? found.source.query : undefined;
-    if (found === undefined || query === undefined) return undefined;
+    if (found === undefined) return systemView(name);
+    const query = found.kind === "VIEW" ? found.source.query : undefined;
+    if (query === undefined) return undefined;
     this.#used.sources.add(found.id);
     return { name: found.source.name, query };
   }
@@ -115,7 +127,7 @@ export class PlanningCatalog implements Catalog {
   names(kind: "source" | "sink" | "table"): readonly string[] {
     if (kind === "sink") return Array.from(this.#sinks.values(), ({ sink }) => sink.name);
     if (kind === "table") return Array.from(this.#tables.values(), ({ name }) => name);
-    return Array.from(this.#sources.values(), ({ source }) => source.name);
+    return [...Array.from(this.#sources.values(), ({ source }) => source.name), ...systemNames];
   }
 
   /** The source or view of this name. */

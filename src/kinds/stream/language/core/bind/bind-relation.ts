@@ -2,6 +2,7 @@
 
 import type { LogicalSource } from "../catalog.ts";
 import { defineSource } from "../connectors/define.ts";
+import { isSystemName, systemPrefix } from "../connectors/system-streams.ts";
 import type { Schema } from "../data-type.ts";
 import { DialectError, type Position } from "../dialect-error.ts";
 import type { AstRelation } from "../parse/ast.ts";
@@ -51,7 +52,12 @@ function bindNamed(
     source.query === undefined
       ? bindSource(source, position, context)
       : bindView(source.name, source.query, position, context);
-  return qualified(relation, alias ?? source.name);
+  return qualified(relation, alias ?? unprefixed(source.name));
+}
+
+/** `system.heartbeats` qualifies its columns as `heartbeats`. */
+function unprefixed(name: string): string {
+  return isSystemName(name) ? name.slice(systemPrefix.length) : name;
 }
 
 function bindView(

@@ -3,7 +3,7 @@ import { DialectError } from "../dialect-error.ts";
 import type { AstName, AstQuery, StatementBody } from "./ast.ts";
 import { parseFromCheckpoint } from "./checkpoint-parser.ts";
 import { parseQuery } from "./query-parser.ts";
-import { parseFields, parseName, parseSet } from "./settings-parser.ts";
+import { parseFields, parseName, parseSet, parseSourceName } from "./settings-parser.ts";
 import { parseContinuousQuery } from "./sink-parser.ts";
 import type { TokenReader } from "./token-reader.ts";
 import { parseWatermark } from "./window-parser.ts";
@@ -45,7 +45,7 @@ function parseIfNotExists(reader: TokenReader): boolean {
 
 function parseLogicalSource(reader: TokenReader): StatementBody {
   const ifNotExists = parseIfNotExists(reader);
-  const name = parseName(reader, "the name of the source");
+  const name = parseSourceName(reader, "the name of the source");
   const kind = "createLogicalSource";
   if (reader.takeWords("AS")) {
     return {
@@ -72,7 +72,7 @@ function parseDefinition(reader: TokenReader): { query: AstQuery; definition: st
 function parsePhysicalSource(reader: TokenReader): StatementBody {
   const ifNotExists = parseIfNotExists(reader);
   reader.expectWords("FOR");
-  const logical = parseName(reader, "the name of a logical source");
+  const logical = parseSourceName(reader, "the name of a logical source");
   reader.expectWords("TYPE");
   const type = parseName(reader, "the type of the source");
   return { kind: "createPhysicalSource", logical, ifNotExists, type, settings: parseSet(reader) };
@@ -89,7 +89,7 @@ function parseCreateSink(reader: TokenReader): StatementBody {
 
 function parseView(reader: TokenReader): StatementBody {
   const ifNotExists = parseIfNotExists(reader);
-  const name = parseName(reader, "the name of the view");
+  const name = parseSourceName(reader, "the name of the view");
   reader.expectWords("AS");
   return { kind: "createView", name, ifNotExists, ...parseDefinition(reader) };
 }

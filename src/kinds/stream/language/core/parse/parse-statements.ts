@@ -7,7 +7,7 @@ import { parseExpr } from "./expr-parser.ts";
 import { statementCharactersMax } from "./lexer.ts";
 import { parsePreview } from "./preview-parser.ts";
 import { parseQuery } from "./query-parser.ts";
-import { parseName, parseSet } from "./settings-parser.ts";
+import { parseName, parseSet, parseSourceName } from "./settings-parser.ts";
 import { parseContinuousQuery } from "./sink-parser.ts";
 import { TokenReader } from "./token-reader.ts";
 
@@ -130,7 +130,10 @@ function parseMode(reader: TokenReader): "SOFT" | "HARD" | undefined {
 /** Physical sources and queries without a name are named by a number. */
 function parseObjectName(reader: TokenReader, object: ObjectKind): AstName {
   const token = reader.peek();
-  if (token.type !== "number" && token.type !== "text") return parseName(reader, `a ${object}`);
+  if (token.type !== "number" && token.type !== "text") {
+    const isSource = object === "logical source" || object === "view";
+    return (isSource ? parseSourceName : parseName)(reader, `a ${object}`);
+  }
   reader.take();
   return { text: token.text, position: reader.position(token) };
 }
@@ -144,7 +147,7 @@ function parseShow(reader: TokenReader): StatementBody {
   const object = parseObject(reader, !asStatement);
   const owner =
     !asStatement && object === "physical source" && reader.takeWords("FOR")
-      ? parseName(reader, "the name of a logical source")
+      ? parseSourceName(reader, "the name of a logical source")
       : undefined;
   const isName = !["", "WHERE", "FORMAT"].includes(reader.peek().word);
   const isOther = ["quoted", "number", "text"].includes(reader.peek().type);

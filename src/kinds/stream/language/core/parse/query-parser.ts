@@ -12,7 +12,7 @@ import type {
   AstWindow,
 } from "./ast.ts";
 import { clauseWords, parseExpr, parseList } from "./expr-parser.ts";
-import { parseName, parseSettings } from "./settings-parser.ts";
+import { parseName, parseSettings, parseSourceName } from "./settings-parser.ts";
 import type { TokenReader } from "./token-reader.ts";
 import { parseWatermark, parseWindow } from "./window-parser.ts";
 
@@ -218,7 +218,7 @@ function parseRelation(reader: TokenReader): AstRelation {
   }
   const token = reader.peek();
   if (clauseWords.has(token.word)) throw reader.unexpected("a source or a query in parentheses");
-  const name = parseName(reader, "a source or a query in parentheses").text;
+  const name = parseSourceName(reader, "a source or a query in parentheses").text;
   if (!reader.isSymbol("(")) return { kind: "named", name, alias: parseAlias(reader), position };
   const settings = parseSettings(reader);
   return { kind: "anonymous", type: name, settings, alias: parseAlias(reader), position };

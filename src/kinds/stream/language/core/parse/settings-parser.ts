@@ -13,6 +13,14 @@ export function parseName(reader: TokenReader, what: string): AstName {
   return { text: token.text, position: reader.position(token) };
 }
 
+/** The name of a source or view; that of a stream of the system has two parts. */
+export function parseSourceName(reader: TokenReader, what: string): AstName {
+  const name = parseName(reader, what);
+  if (!reader.takeSymbol(".")) return name;
+  const { text } = parseName(reader, what);
+  return { ...name, text: `${name.text}.${text}` };
+}
+
 /** The fields of a schema with their parentheses. */
 export function parseFields(reader: TokenReader): readonly AstField[] {
   reader.expectSymbol("(");
