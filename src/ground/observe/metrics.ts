@@ -34,6 +34,12 @@ export interface WorkHistogram<L extends string> {
   ): void;
 }
 
+/** Reads the value of each label set. */
+type ReadValues<L extends string> = () => readonly {
+  readonly labels: Readonly<Record<L, string>>;
+  readonly value: number;
+}[];
+
 interface Readable {
   get(): Promise<MetricFamily>;
 }
@@ -73,12 +79,7 @@ class MetricFactory {
     help: string,
     labelNames: readonly L[] = [],
   ): Counter<L> {
-    return new Counter({
-      name: `${this.#prefix}${name}`,
-      help,
-      labelNames,
-      registers: [this.#registry],
-    });
+    return new Counter(this.#named(name, help, labelNames));
   }
 
   /** With `read`, the value is read at each scrape. */
@@ -96,13 +97,7 @@ class MetricFactory {
               this.set(await read());
             },
           };
-    return new Gauge({
-      name: `${this.#prefix}${name}`,
-      help,
-      labelNames,
-      registers: [this.#registry],
-      ...collect,
-    });
+    return new Gauge({ ...this.#named(name, help, labelNames), ...collect });
   }
 
   /** One value for each label set that `read` returns at a scrape; other sets disappear. */
@@ -110,13 +105,10 @@ class MetricFactory {
     name: string,
     help: string,
     labelNames: readonly L[],
-    read: () => readonly { readonly labels: Readonly<Record<L, string>>; readonly value: number }[],
+    read: ReadValues<L>,
   ): void {
     new Gauge({
-      name: `${this.#prefix}${name}`,
-      help,
-      labelNames,
-      registers: [this.#registry],
+      ...this.#named(name, help, labelNames),
       collect() {
         this.reset();
         for (const { labels, value } of read()) this.set(labels, value);
@@ -124,18 +116,15 @@ class MetricFactory {
     });
   }
 
-  /** The same for counts that somebody else keeps: they start again where he does. */
+  /** As `gauges`, for counts that somebody else keeps: they begin anew when theirs do. */
   counters<L extends string>(
     name: string,
     help: string,
     labelNames: readonly L[],
-    read: () => readonly { readonly labels: Readonly<Record<L, string>>; readonly value: number }[],
+    read: ReadValues<L>,
   ): void {
     new Counter({
-      name: `${this.#prefix}${name}`,
-      help,
-      labelNames,
-      registers: [this.#registry],
+      ...this.#named(name, help, labelNames),
       collect() {
         this.reset();
         for (const { labels, value } of read()) this.inc(labels, value);
@@ -149,13 +138,7 @@ class MetricFactory {
     help: string,
     labelNames: readonly L[] = [],
   ): Histogram<L> {
-    return new Histogram({
-      name: `${this.#prefix}${name}`,
-      help,
-      labelNames,
-      buckets: latencyBuckets,
-      registers: [this.#registry],
-    });
+    return new Histogram({ ...this.#named(name, help, labelNames), buckets: latencyBuckets });
   }
 
   /** In seconds: p50, p95 and p99 of about the last ten minutes. */
@@ -165,15 +148,16 @@ class MetricFactory {
     labelNames: readonly L[] = [],
   ): Summary<L> {
     return new HonestSummary({
-      name: `${this.#prefix}${name}`,
-      help,
-      labelNames,
+      ...this.#named(name, help, labelNames),
       percentiles: [0.5, 0.95, 0.99],
       maxAgeSeconds: 600,
       ageBuckets: 5,
       pruneAgedBuckets: false,
-      registers: [this.#registry],
     });
+  }
+
+  #named<L extends string>(name: string, help: string, labelNames: readonly L[]) {
+    return { name: `${this.#prefix}${name}`, help, labelNames, registers: [this.#registry] };
   }
 }
 

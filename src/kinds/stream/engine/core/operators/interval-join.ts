@@ -22,6 +22,7 @@ import { createJoinLoops } from "../tables/join-table.ts";
 import { loadTimePairs, type TimePair, timeBetween, toTimePair } from "../tables/time-pairs.ts";
 import { IntervalSide } from "./interval-side.ts";
 import { JoinOutput } from "./join-output.ts";
+import { metaSection } from "./meta-section.ts";
 
 const stateKind = "intervalJoin";
 const stateVersion = 1;
@@ -149,14 +150,7 @@ class IntervalJoin implements Operator {
   }
 
   snapshot(): StateSection[] {
-    const meta = {
-      key: "meta",
-      generation: this.#marks,
-      encode: () => {
-        const writer = new StateWriter(stateKind, stateVersion);
-        return writer.number(this.#marks).bigint(this.#watermark).finish();
-      },
-    };
+    const meta = metaSection(stateKind, stateVersion, this.#marks, this.#watermark);
     const side = (key: string, rows: IntervalSide): StateSection => ({
       key,
       generation: rows.generation,

@@ -20,6 +20,7 @@ import {
 import { StateReader, StateWriter } from "../tables/codec.ts";
 import { SliceAssigner } from "./assign-slices.ts";
 import { Grouping, type GroupState } from "./group-state.ts";
+import { metaSection } from "./meta-section.ts";
 import { WindowColumns } from "./window-columns.ts";
 
 const stateKind = "partialAggregate";
@@ -122,14 +123,7 @@ export class PartialAggregate implements Operator {
   }
 
   snapshot(): StateSection[] {
-    const meta = {
-      key: "meta",
-      generation: this.#changes,
-      encode: () => {
-        const writer = new StateWriter(stateKind, stateVersion);
-        return writer.number(this.#changes).bigint(this.#watermark).finish();
-      },
-    };
+    const meta = metaSection(stateKind, stateVersion, this.#changes, this.#watermark);
     const slices = [...this.#slices.values()].map(({ index, groups, generation }) => ({
       key: `slice ${index}`,
       generation,

@@ -16,6 +16,7 @@ import {
 import { StateReader, StateWriter } from "../tables/codec.ts";
 import { allRows, type ColumnView, viewOf } from "../tables/column-view.ts";
 import { OutputColumn } from "../tables/output-column.ts";
+import { metaSection } from "./meta-section.ts";
 import { timeAt } from "./times.ts";
 import { type Ranking, TopRows } from "./top-rows.ts";
 
@@ -151,14 +152,7 @@ class TopN implements Operator {
   }
 
   snapshot(): StateSection[] {
-    const meta = {
-      key: "meta",
-      generation: this.#marks,
-      encode: () => {
-        const writer = new StateWriter(stateKind, stateVersion);
-        return writer.number(this.#marks).bigint(this.#watermark).finish();
-      },
-    };
+    const meta = metaSection(stateKind, stateVersion, this.#marks, this.#watermark);
     const windows = [...this.#windows].map(([key, window]) => {
       const encode = () => {
         const writer = new StateWriter(stateKind, stateVersion);

@@ -15,6 +15,7 @@ import {
 import { StateReader, StateWriter } from "../tables/codec.ts";
 import { SliceAssigner } from "./assign-slices.ts";
 import { Grouping, type GroupState } from "./group-state.ts";
+import { metaSection } from "./meta-section.ts";
 import { type FiredWindow, Timeline } from "./timeline.ts";
 import { TwoStacks } from "./two-stacks.ts";
 import { WindowColumns } from "./window-columns.ts";
@@ -148,14 +149,7 @@ export class SlicedAggregate implements Operator {
   }
 
   snapshot(): StateSection[] {
-    const meta = {
-      key: "meta",
-      generation: this.#marks,
-      encode: () => {
-        const writer = new StateWriter(stateKind, stateVersion);
-        return writer.number(this.#marks).bigint(this.#watermark).finish();
-      },
-    };
+    const meta = metaSection(stateKind, stateVersion, this.#marks, this.#watermark);
     const slices = this.#timeline.slices().map((slice) => {
       return {
         key: `slice ${slice.index}`,

@@ -19,6 +19,7 @@ import { createJoinLoops, JoinTable } from "../tables/join-table.ts";
 import { RowStore } from "../tables/row-store.ts";
 import { SliceAssigner } from "./assign-slices.ts";
 import { JoinOutput } from "./join-output.ts";
+import { metaSection } from "./meta-section.ts";
 import { type FiredWindow, Timeline } from "./timeline.ts";
 import { WindowColumns } from "./window-columns.ts";
 import { WindowShape } from "./window-shape.ts";
@@ -175,14 +176,7 @@ class WindowJoin implements Operator {
   }
 
   snapshot(): StateSection[] {
-    const meta = {
-      key: "meta",
-      generation: this.#marks,
-      encode: () => {
-        const writer = new StateWriter(stateKind, stateVersion);
-        return writer.number(this.#marks).bigint(this.#watermark).finish();
-      },
-    };
+    const meta = metaSection(stateKind, stateVersion, this.#marks, this.#watermark);
     const slices = this.#timeline.slices().map((slice) => {
       return {
         key: `slice ${slice.index}`,

@@ -6,9 +6,9 @@
 import type { DataType, FixedType } from "../../../language/core/index.ts";
 import { widthOf } from "../../../language/core/index.ts";
 import { type Column, createValues, type FixedArray, validityBytes } from "../batch.ts";
+import { copyBytes } from "../expressions/text-arena.ts";
 import { type ColumnView, is64Bit, viewOf } from "./column-view.ts";
 import { appendValidity, gatherFixed } from "./copy-rows.ts";
-import { copyBytes } from "./text-bytes.ts";
 
 const rowsMin = 16;
 

@@ -30,18 +30,3 @@ export function equalBytes(
   for (let i = 0; i < length; i += 1) if (a[aFrom + i] !== b[bFrom + i]) return false;
   return true;
 }
-
-/** Short texts are copied by hand: a call of `set` costs as much as 30 bytes. */
-export function copyBytes(
-  to: Uint8Array,
-  at: number,
-  from: Uint8Array,
-  start: number,
-  end: number,
-): void {
-  if (end - start > 32) {
-    to.set(from.subarray(start, end), at);
-    return;
-  }
-  for (let i = start, j = at; i < end; i += 1, j += 1) to[j] = from[i] as number;
-}
