@@ -1,7 +1,6 @@
 /** Gives the data of a script to its sources, and places to its sinks. */
-import { once } from "node:events";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { mkdir, writeFile } from "node:fs/promises";
+import type { Server } from "node:net";
 import { join } from "node:path";
 import {
   type AstSetting,
@@ -9,6 +8,7 @@ import {
   type Statement,
   withSetting,
 } from "../../../src/kinds/stream/language/core/index.ts";
+import { readAttached, serveContent } from "./attached-content.ts";
 import type { Attached } from "./parse-script.ts";
 
 export interface AttachedPlaces {
@@ -40,10 +40,7 @@ export class AttachedData {
       };
     }
     if (statement.kind !== "createPhysicalSource" || attached === undefined) return statement;
-    const content =
-      attached.kind === "inline"
-        ? Buffer.from(attached.text)
-        : await readFile(join(this.testdata, attached.path));
+    const content = await readAttached(this.#places.suiteDir, attached);
     const settings =
       statement.type.text.toUpperCase() === "TCP"
         ? await this.#serve(statement.settings, content)
@@ -79,14 +76,8 @@ export class AttachedData {
   }
 
   async #serve(settings: readonly AstSetting[], content: Buffer): Promise<readonly AstSetting[]> {
-    const server = createServer((socket) => {
-      socket.on("error", () => undefined);
-      socket.end(content);
-    });
+    const { server, port } = await serveContent(content);
     this.#servers.push(server);
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
     const withHost = withSetting(settings, "SOURCE", "SOCKET_HOST", "127.0.0.1");
     return withSetting(withHost, "SOURCE", "SOCKET_PORT", port);
   }

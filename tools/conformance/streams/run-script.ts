@@ -11,8 +11,8 @@ import {
   withBufferSize,
 } from "../../../src/kinds/stream/language/core/index.ts";
 import { AttachedData } from "./attach-data.ts";
-import { compareRows } from "./compare-rows.ts";
-import type { StreamCase, StreamScript } from "./parse-script.ts";
+import { type CaseOutcome, judgeCase } from "./judge-case.ts";
+import type { StreamScript } from "./parse-script.ts";
 
 /** Runs a plan to its end; the sinks' files have everything then. */
 export type RunPlan = (plan: Plan, testdata: string) => Promise<void>;
@@ -58,7 +58,9 @@ export async function runScript(
         }
       } else {
         for (const { name, dialect } of configurations) {
-          const failure = await within(runCase(item, catalog, dialect, data, run));
+          const failure = await within(
+            judgeCase(item, (text) => perform(text, catalog, dialect, data, run)),
+          );
           results.push({ line: item.line, settings: name, failure });
         }
       }
@@ -94,46 +96,13 @@ async function within(running: Promise<string | undefined>): Promise<string | un
   }
 }
 
-type Outcome =
-  | { readonly rows: readonly string[] | undefined; readonly columnCount: number }
-  | { readonly error: number; readonly message: string };
-
-async function runCase(
-  { query, expected }: StreamCase,
-  catalog: LocalCatalog,
-  dialect: DialectSettings,
-  data: AttachedData,
-  run: RunPlan,
-): Promise<string | undefined> {
-  const outcome = await perform(query, catalog, dialect, data, run);
-  if (expected.kind === "error") {
-    if (!("error" in outcome)) return `error ${expected.number} expected, and it ran`;
-    return outcome.error === expected.number
-      ? undefined
-      : `error ${expected.number} expected, it was ${outcome.error}: ${outcome.message}`;
-  }
-  if ("error" in outcome) return `error ${outcome.error}: ${outcome.message}`;
-  if (expected.kind === "rows") return compare(expected.rows, outcome);
-  const other = await perform(expected.query, catalog, dialect, data, run);
-  if ("error" in other) return `the second query: error ${other.error}: ${other.message}`;
-  return compare(other.rows ?? [], outcome);
-}
-
-function compare(
-  rows: readonly string[],
-  { rows: came, columnCount }: Extract<Outcome, { columnCount: number }>,
-): string | undefined {
-  // A Void sink keeps nothing to compare.
-  return came === undefined ? undefined : compareRows(rows, came, columnCount);
-}
-
 async function perform(
   text: string,
   catalog: LocalCatalog,
   dialect: DialectSettings,
   data: AttachedData,
   run: RunPlan,
-): Promise<Outcome> {
+): Promise<CaseOutcome> {
   try {
     const [statement, ...more] = parseStatements(text);
     if (statement?.kind !== "query" || more.length > 0) {
@@ -149,7 +118,7 @@ async function perform(
   }
 }
 
-async function readResult({ nodes }: Plan): Promise<Outcome> {
+async function readResult({ nodes }: Plan): Promise<CaseOutcome> {
   const sink = nodes.find(({ op }) => op.kind === "sink");
   if (sink?.op.kind !== "sink") throw new Error("a plan has a sink");
   const path = sink.op.config.FILE_PATH;

@@ -2,15 +2,15 @@
  * The statements of one case: what its script defines, with the data, the places and the workers
  * that the suite's runner adds, each as a text that a person could type.
  */
-import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import type { Server } from "node:net";
 import { join } from "node:path";
 import {
   type AstSetting,
   parseStatements,
   type Statement,
 } from "../../../../src/kinds/stream/language/core/index.ts";
+import { readAttached, serveContent } from "../attached-content.ts";
 import type { Attached } from "../parse-script.ts";
 import { type AddedSetting, queryIn, withSet, withSettingsInPlace } from "./edit-statements.ts";
 import { workerNames } from "./stream-cluster.ts";
@@ -114,12 +114,10 @@ export class CaseStatements {
 
   async #data(type: string, attached: Attached): Promise<readonly AddedSetting[]> {
     const { suiteDir, streamDir } = this.#places;
-    const content =
-      attached.kind === "inline"
-        ? Buffer.from(attached.text)
-        : await readFile(join(suiteDir, "testdata", attached.path));
+    const content = await readAttached(suiteDir, attached);
     if (type.toUpperCase() === "TCP") {
-      const port = await this.#serve(content);
+      const { server, port } = await serveContent(content);
+      this.#servers.push(server);
       return [
         setting("SOURCE", "SOCKET_HOST", "127.0.0.1"),
         setting("SOURCE", "SOCKET_PORT", port),
@@ -133,17 +131,6 @@ export class CaseStatements {
   #newFile(what: string): string {
     this.#files += 1;
     return join(this.#places.name, `${what}-${this.#files}`);
-  }
-
-  async #serve(content: Buffer): Promise<number> {
-    const server = createServer((socket) => {
-      socket.on("error", () => undefined);
-      socket.end(content);
-    });
-    this.#servers.push(server);
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    return (server.address() as AddressInfo).port;
   }
 }
 

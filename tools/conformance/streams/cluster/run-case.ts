@@ -2,7 +2,8 @@
  * One case: its script's definitions are created, its query runs to its end, and all of it is
  * dropped again, so that no case sees another one's.
  */
-import { compareRows, splitRow } from "../compare-rows.ts";
+import { splitRow } from "../compare-rows.ts";
+import { type CaseOutcome, judgeCase } from "../judge-case.ts";
 import type { StreamCase } from "../parse-script.ts";
 import { type CasePlaces, CaseStatements, type Definition } from "./case-statements.ts";
 import type { AddedSetting } from "./edit-statements.ts";
@@ -28,10 +29,6 @@ export interface CaseTools {
   readonly ended: (queryId: string, deployed: QueryDetail["deployed"]) => void;
 }
 
-type Outcome =
-  | { readonly rows: readonly string[] | undefined }
-  | { readonly error: number; readonly message: string };
-
 const caseMsMax = 60_000;
 const spread: AddedSetting = { section: "QUERY", key: "PARALLELISM", value: 2 };
 
@@ -47,7 +44,7 @@ export async function runCase(
     const texts: string[] = [];
     for (const each of definitions) texts.push(await statements.definition(each));
     const created = await tools.requests.bundle(texts);
-    const judged = await judge(item, (text) => perform(text, settings, statements, tools));
+    const judged = await judgeCase(item, (text) => perform(text, settings, statements, tools));
     await tools.requests.bundle(dropsOf(created));
     return judged;
   } catch (thrown) {
@@ -57,40 +54,12 @@ export async function runCase(
   }
 }
 
-async function judge(
-  { query, expected }: StreamCase,
-  run: (text: string) => Promise<Outcome>,
-): Promise<string | undefined> {
-  const outcome = await run(query);
-  if (expected.kind === "error") {
-    if (!("error" in outcome)) return `error ${expected.number} expected, and it ran`;
-    return outcome.error === expected.number
-      ? undefined
-      : `error ${expected.number} expected, it was ${outcome.error}: ${outcome.message}`;
-  }
-  if ("error" in outcome) return `error ${outcome.error}: ${outcome.message}`;
-  if (expected.kind === "rows") return compare(expected.rows, outcome.rows);
-  const other = await run(expected.query);
-  if ("error" in other) return `the second query: error ${other.error}: ${other.message}`;
-  return compare(other.rows ?? [], outcome.rows);
-}
-
-function compare(
-  expected: readonly string[],
-  came: readonly string[] | undefined,
-): string | undefined {
-  // A Void sink keeps nothing to compare.
-  if (came === undefined) return undefined;
-  const [first] = came;
-  return compareRows(expected, came, first === undefined ? 0 : splitRow(first).length);
-}
-
 async function perform(
   text: string,
   settings: readonly AddedSetting[],
   statements: CaseStatements,
   { requests, watch, ended }: CaseTools,
-): Promise<Outcome> {
+): Promise<CaseOutcome> {
   const { text: edited, output } = statements.query(text, [...settings, spread]);
   let queryId: string;
   try {
@@ -111,7 +80,9 @@ async function perform(
   if (row === "late") throw new Error(`the query ${queryId} does not end`);
   if (row === undefined) throw new Error(`the query ${queryId} is gone`);
   if (row.state === "FAILED") return { error: row.error_number ?? 0, message: row.state_reason };
-  return { rows: output === undefined ? undefined : await statements.read(output) };
+  const rows = output === undefined ? undefined : await statements.read(output);
+  const [first] = rows ?? [];
+  return { rows, columnCount: first === undefined ? 0 : splitRow(first).length };
 }
 
 function hasEnded(row: WatchedQuery | undefined): boolean {
