@@ -4,17 +4,17 @@ import { after, before, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { ensureDashboard } from "../../web/build.ts";
-import { FakeApi, fakeWorker } from "../../web/testing/fake-api.ts";
+import { fakeWorker } from "../../web/testing/fake-api.ts";
 import { failQuery, sendEvent } from "../../web/testing/fake-prometheus.ts";
 import { launchBrowser } from "./browser.ts";
 import {
   assertFits,
   complete,
   eventually,
-  openPage,
   type PageOptions,
   withoutRefusals,
 } from "./dashboard-page.ts";
+import { openScene, type Scene } from "./scene.ts";
 
 let browser: Browser;
 before(async () => {
@@ -23,29 +23,8 @@ before(async () => {
 });
 after(async () => await browser.close());
 
-interface Scene extends AsyncDisposable {
-  readonly api: FakeApi;
-  readonly page: Page;
-  readonly complaints: readonly string[];
-}
-
-async function open(path: string, options: PageOptions = {}): Promise<Scene> {
-  const api = new FakeApi();
-  api.setWorker(fakeWorker(1));
-  const { page, complaints, ...opened } = await openPage(
-    browser,
-    (await api.start()) + path,
-    options,
-  );
-  return {
-    api,
-    page,
-    complaints,
-    [Symbol.asyncDispose]: async () => {
-      await opened[Symbol.asyncDispose]();
-      await api.stop();
-    },
-  };
+function open(path: string, options: PageOptions = {}): Promise<Scene> {
+  return openScene(browser, path, (api) => api.setWorker(fakeWorker(1)), options);
 }
 
 async function type(page: Page, text: string): Promise<void> {

@@ -3,19 +3,18 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { ensureDashboard } from "../../web/build.ts";
-import { FakeApi, fakeQuery, fakeWorker, sendError } from "../../web/testing/fake-api.ts";
+import { type FakeApi, fakeQuery, fakeWorker, sendError } from "../../web/testing/fake-api.ts";
 import { launchBrowser } from "./browser.ts";
 import {
   assertFits,
-  type DashboardPage,
   eventually,
-  openPage,
   type PageOptions,
   pressInARow,
   withoutRefusals,
 } from "./dashboard-page.ts";
+import { openScene, type Scene } from "./scene.ts";
 
 let browser: Browser;
 before(async () => {
@@ -24,29 +23,12 @@ before(async () => {
 });
 after(async () => await browser.close());
 
-interface Scene extends AsyncDisposable {
-  readonly api: FakeApi;
-  readonly page: Page;
-  readonly complaints: DashboardPage["complaints"];
-}
-
-async function open(
+function open(
   path: string,
   prepare: (api: FakeApi) => void = () => undefined,
   options: PageOptions = {},
 ): Promise<Scene> {
-  const api = new FakeApi();
-  prepare(api);
-  const opened = await openPage(browser, (await api.start()) + path, options);
-  return {
-    api,
-    page: opened.page,
-    complaints: opened.complaints,
-    [Symbol.asyncDispose]: async () => {
-      await opened[Symbol.asyncDispose]();
-      await api.stop();
-    },
-  };
+  return openScene(browser, path, prepare, options);
 }
 
 function twoWorkers(api: FakeApi): void {

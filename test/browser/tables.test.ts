@@ -4,18 +4,13 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { ensureDashboard } from "../../web/build.ts";
-import { FakeApi, fakeWorker } from "../../web/testing/fake-api.ts";
+import { type FakeApi, fakeWorker } from "../../web/testing/fake-api.ts";
 import { fakeRefresh } from "../../web/testing/fake-tables.ts";
 import { launchBrowser } from "./browser.ts";
-import {
-  assertFits,
-  eventually,
-  openPage,
-  type PageOptions,
-  withoutRefusals,
-} from "./dashboard-page.ts";
+import { assertFits, eventually, type PageOptions, withoutRefusals } from "./dashboard-page.ts";
+import { openScene, type Scene } from "./scene.ts";
 
 let browser: Browser;
 before(async () => {
@@ -24,34 +19,16 @@ before(async () => {
 });
 after(async () => await browser?.close());
 
-interface Scene extends AsyncDisposable {
-  readonly api: FakeApi;
-  readonly page: Page;
-  readonly complaints: readonly string[];
-}
-
-async function open(
+function open(
   path: string,
-  prepare: (api: FakeApi) => void,
+  fill: (api: FakeApi) => void,
   options: PageOptions = {},
 ): Promise<Scene> {
-  const api = new FakeApi();
-  api.setWorker(fakeWorker(1));
-  prepare(api);
-  const { page, complaints, ...opened } = await openPage(
-    browser,
-    (await api.start()) + path,
-    options,
-  );
-  return {
-    api,
-    page,
-    complaints,
-    [Symbol.asyncDispose]: async () => {
-      await opened[Symbol.asyncDispose]();
-      await api.stop();
-    },
+  const prepare = (api: FakeApi): void => {
+    api.setWorker(fakeWorker(1));
+    fill(api);
   };
+  return openScene(browser, path, prepare, options);
 }
 
 /** One table in each condition. */

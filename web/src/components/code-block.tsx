@@ -1,6 +1,5 @@
 /** A text to copy: a statement, for example. */
-import { ActionIcon, CopyButton } from "@mantine/core";
-import { IconCheck, IconCopy } from "@tabler/icons-react";
+import { CopyIcon } from "./copy-icon.tsx";
 
 interface CodeBlockProps {
   /** What it is, for the button that copies it. */
@@ -12,19 +11,7 @@ export function CodeBlock({ title, text }: CodeBlockProps) {
   return (
     <div className="code-block">
       <pre className="mono">{text}</pre>
-      <CopyButton value={text}>
-        {({ copied, copy }) => (
-          <ActionIcon
-            size="sm"
-            variant="subtle"
-            color="gray"
-            aria-label={copied ? "Copied" : `Copy: ${title}`}
-            onClick={copy}
-          >
-            {copied ? <IconCheck size={14} /> : <IconCopy size={14} />}
-          </ActionIcon>
-        )}
-      </CopyButton>
+      <CopyIcon title={title} text={text} />
     </div>
   );
 }

@@ -110,7 +110,7 @@ function Head({
         {dynamic !== undefined && <TableActions table={dynamic} />}
       </div>
       {dynamic !== undefined && reason !== "" && (
-        <p className="detail-reason" data-tone={reasonTones[conditionOf(dynamic)]}>
+        <p className="note" data-tone={reasonTones[conditionOf(dynamic)]}>
           {reason}
         </p>
       )}

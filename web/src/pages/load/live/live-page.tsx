@@ -126,7 +126,7 @@ function LinkNote({ feed: { run, reconnect } }: { readonly feed: LiveRunFeed }) 
   if (link.kind === "open" || (link.kind === "connecting" && update === undefined)) return null;
   const message = link.kind === "lost" ? link.message : "Connecting…";
   return (
-    <div className="load-note live-lost" data-tone="warn" role="alert">
+    <div className="note live-lost" data-tone="warn" role="alert">
       <span className="state">
         <IconLoader2 size={15} className="tone-warn spin" /> Not connected
       </span>
@@ -156,7 +156,7 @@ function StageNote({ update, onEnded }: StageNoteProps) {
   switch (stage) {
     case "prepared":
       return (
-        <p className="load-note">
+        <p className="note">
           Everything was checked: the target answers and takes each statement. Nothing is sent
           before you press Start.
         </p>
@@ -164,7 +164,7 @@ function StageNote({ update, onEnded }: StageNoteProps) {
     case "starting": {
       const ready = update.workers.filter(({ status }) => status !== "STARTING").length;
       return (
-        <p className="load-note">
+        <p className="note">
           Workers start, connect and prepare their statements: {ready} of {update.workers.length}{" "}
           ready. The warm-up begins when all are.
         </p>
@@ -173,14 +173,14 @@ function StageNote({ update, onEnded }: StageNoteProps) {
     case "stopping":
     case "cancelling":
       return (
-        <p className="load-note">
+        <p className="note">
           Nothing new is sent. Workers finish what is under way, which may take two minutes at most.
           {update.cancellation_reason !== null && ` Reason: ${update.cancellation_reason}.`}
         </p>
       );
     case "processing":
       return (
-        <p className="load-note">
+        <p className="note">
           The run has ended. Its records are gathered, and the target is asked what it knows of the
           queries.{" "}
           <Anchor component="button" type="button" size="sm" onClick={onEnded}>
@@ -202,7 +202,7 @@ function Warnings({ update, run }: WarningsProps) {
   const warnings = [...update.warnings, ...generatorWarnings(run.generator)];
   if (warnings.length === 0) return null;
   return (
-    <ul className="load-note live-warnings" data-tone="warn" aria-label="Warnings">
+    <ul className="note live-warnings" data-tone="warn" aria-label="Warnings">
       {warnings.map((warning) => (
         <li key={warning}>{warning}</li>
       ))}

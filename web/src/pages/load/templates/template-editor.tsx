@@ -83,7 +83,7 @@ function Editor({ source, onReload }: EditorProps) {
     <>
       <EditorHead template={template} draft={draft} />
       {isReadOnly && (
-        <p className="load-note">
+        <p className="note">
           This template comes with Capstan and stays as it is. Copy it to change it.
         </p>
       )}
