@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { fastify } from "fastify";
 import { installAccess } from "../../ground/http/access.ts";
 import { AssertionError, OperatingError } from "../../ground/kernel/errors.ts";
 import { eventually } from "../../ground/kernel/testing/eventually.ts";
 import { RequestGuard, usualLimits } from "../../ground/process/index.ts";
-import { type Api, type ApiConfig, startApi } from "./server.ts";
+import type { Api } from "./server.ts";
 import {
   apiConfig,
   bothTokens,
@@ -17,24 +17,9 @@ import {
   operateToken,
   readToken,
 } from "./testing/fake-ports.ts";
+import { createTestServers } from "./testing/test-servers.ts";
 
-const open: Api[] = [];
-after(async () => {
-  for (const api of open) {
-    api.drain();
-    api.force();
-    await api.close();
-  }
-});
-
-async function start(
-  config: ApiConfig,
-  cluster = new FakeCluster(),
-): Promise<{ api: Api; cluster: FakeCluster }> {
-  const api = await startApi(config, cluster.ports());
-  open.push(api);
-  return { api, cluster };
-}
+const start = createTestServers();
 
 const plain = await start(apiConfig());
 const guarded = await start(apiConfig(bothTokens));
@@ -459,8 +444,7 @@ test("[AP39] requests that are sent at once wait for each other, and are dropped
     await new Promise<void>((resolve) => held.push(resolve));
     return { contentType: "text/plain", text: "" };
   };
-  const api = await startApi(apiConfig(), { ...new FakeCluster().ports(), metrics });
-  open.push(api);
+  const { api } = await start(apiConfig(), new FakeCluster(), { metrics });
   const sockets = Array.from({ length: 10 }, () => connect(api.port, "127.0.0.1"));
   for (const socket of sockets) {
     socket.write(`GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:${api.port}\r\n\r\n`.repeat(50));

@@ -2,31 +2,16 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import type { WatchMessage, WatchRequest } from "../../data/statements/index.ts";
 import { OperatingError } from "../../ground/kernel/errors.ts";
 import { eventually, until } from "../../ground/kernel/testing/eventually.ts";
 import { usualLimits } from "../../ground/process/index.ts";
-import { type Api, type ApiConfig, startApi } from "./server.ts";
-import { apiConfig, FakeCluster } from "./testing/fake-ports.ts";
+import type { Api } from "./server.ts";
+import { apiConfig } from "./testing/fake-ports.ts";
+import { createTestServers } from "./testing/test-servers.ts";
 
-const open: Api[] = [];
-after(async () => {
-  for (const api of open) {
-    api.drain();
-    api.force();
-    await api.close();
-  }
-});
-
-async function start(
-  config: ApiConfig,
-  cluster = new FakeCluster(),
-): Promise<{ api: Api; cluster: FakeCluster }> {
-  const api = await startApi(config, cluster.ports());
-  open.push(api);
-  return { api, cluster };
-}
+const start = createTestServers();
 
 async function subscribe(
   api: Api,

@@ -8,9 +8,8 @@ import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Store } from "../../../../ground/store/index.ts";
 import type { StoreFixture } from "../../../../ground/store/testing/store-fixture.ts";
 import type { StatementAnswer } from "../service/stream-catalog.ts";
+import { endQuery } from "../testing/end-query.ts";
 import { openPlanned, type PlannedCatalog } from "../testing/planned-catalog.ts";
-import { moveFragment, moveQuery, removeQuery } from "./move-rows.ts";
-import { findQuery } from "./read-rows.ts";
 
 const definitions = [
   "CREATE LOGICAL SOURCE bids(ts UINT64 NOT NULL)",
@@ -69,22 +68,6 @@ async function slotsOf(store: Store): Promise<Slots> {
   });
 }
 
-/** What the reconciler does when a query is confirmed stopped. */
-async function tearDown(store: Store, name: string): Promise<void> {
-  await store.catalogTransaction(async (tx) => {
-    const row = await findQuery(tx, name);
-    assert(row !== undefined);
-    const fragments = await tx.db
-      .selectFrom("query_fragments")
-      .selectAll()
-      .where("query_id", "=", row.query_id)
-      .execute();
-    for (const fragment of fragments) await moveFragment(tx, fragment, "STOPPED");
-    const stopping = await moveQuery(tx, row, "STOPPING", {});
-    await removeQuery(tx, await moveQuery(tx, stopping, "STOPPED", {}));
-  });
-}
-
 /** The answer, or the code of the refusal. */
 async function outcomeOf(
   request: Promise<readonly StatementAnswer[]>,
@@ -108,12 +91,9 @@ export function testRaces(fixture: StoreFixture): void {
       for (let round = 0; round < 8; round += 1) {
         await one.run(`CREATE QUERY old AS ${queryText}`);
         assert.deepEqual(await slotsOf(one.store), { used: 1, held: 1 });
-        await Promise.all([
-          one.run(`CREATE QUERY new AS ${queryText}`),
-          tearDown(other.store, "old"),
-        ]);
+        await Promise.all([one.run(`CREATE QUERY new AS ${queryText}`), endQuery(other, "old")]);
         assert.deepEqual(await slotsOf(one.store), { used: 1, held: 1 });
-        await tearDown(one.store, "new");
+        await endQuery(one, "new");
       }
     });
 
@@ -178,7 +158,7 @@ export function testRaces(fixture: StoreFixture): void {
         seen.add(String(refusal));
         const expected = wasCreated ? "ReferencedQueryExists" : "SinkDoesNotExistForQuery";
         assert.equal(refusal, expected);
-        if (wasCreated) await tearDown(one.store, "q");
+        if (wasCreated) await endQuery(one, "q");
       }
       assert.ok(seen.size > 0);
     });
