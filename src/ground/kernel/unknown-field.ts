@@ -1,4 +1,4 @@
-/** What is said of a field that a document or a request may not have. */
+/** The message about a field that a document or a request may not have. */
 import { nearestWord } from "./nearest-word.ts";
 
 /** The field that was probably meant: also `duration_seconds` for `duration`. */

@@ -2,7 +2,7 @@
 import { CopyIcon } from "./copy-icon.tsx";
 
 interface CodeBlockProps {
-  /** What it is, for the button that copies it. */
+  /** What the text is, for the button that copies it. */
   readonly title: string;
   readonly text: string;
 }

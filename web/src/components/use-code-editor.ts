@@ -21,7 +21,7 @@ interface CodeEditorOptions {
 }
 
 interface CodeEditor {
-  /** Of the element that the editor is put into. */
+  /** The element that holds the editor. */
   readonly host: RefObject<HTMLDivElement | null>;
   readonly editor: RefObject<EditorView | undefined>;
 }

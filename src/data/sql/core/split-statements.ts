@@ -4,7 +4,7 @@ import { duckdbRules, type LexicalRules, scanStatement, scanTokens } from "./tok
 export interface Split {
   /** Whole statements, without semicolons. Empty ones are left out. */
   readonly statements: readonly string[];
-  /** Where each of them begins in the script, in characters. */
+  /** The offset in the script at which each statement begins, in characters. */
   readonly starts: readonly number[];
   /** What follows the last semicolon: an unfinished statement, or blank. */
   readonly rest: string;

@@ -29,7 +29,7 @@ interface Header {
 
 interface Trailer {
   readonly summary?: Summary;
-  /** Why nothing comes. */
+  /** Why no rows arrive at present. */
   readonly waiting?: string;
   readonly error?: ErrorDetails & { readonly code: string; readonly message: string };
 }
@@ -39,7 +39,7 @@ interface Summary {
   readonly duration_ms: number;
   readonly worker_id: string | null;
   readonly artifact_bytes: number;
-  /** Of a preview: rows that were read too slowly, and why there are no more. */
+  /** A preview's notes: how many rows it left out, and why it ended. */
   readonly left_out?: number;
   readonly ended?: string;
 }
@@ -87,7 +87,7 @@ export async function runStatement(
   }
 }
 
-/** The server says every few seconds why nothing comes. */
+/** While no rows arrive, the server says why, every few seconds. */
 const liveSilenceMsMax = 40_000;
 /** Rows of a preview are held back for so long, to find the widths of columns. */
 const heldMs = 200;
@@ -127,7 +127,7 @@ class PrintedAnswer {
     }
   }
 
-  /** The answer is over. Throws the error that it has. */
+  /** Ends the output. Throws the error that the answer ended with. */
   end(): void {
     const { terminal, json } = this.#context;
     this.show();
@@ -142,7 +142,7 @@ class PrintedAnswer {
     if (!json) terminal.err(terminal.paintError.dim(summaryText(summary)));
   }
 
-  /** The person does not look any more. */
+  /** Called when the person stops the command. */
   leave(): void {
     const { terminal, json } = this.#context;
     this.show();

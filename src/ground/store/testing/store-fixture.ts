@@ -11,7 +11,7 @@ export interface StoreFixture {
   createStore?(): Promise<StorePlace>;
 }
 
-/** A test, or a whole file of tests: `{ after }` of node:test. */
+/** The test, or the file of tests (`{ after }` of node:test), after which it ends. */
 export interface Ending {
   after(end: () => unknown): void;
 }

@@ -54,7 +54,7 @@ export interface WorkerNodeOptions {
   readonly parts?: Partial<WorkerParts>;
 }
 
-/** Begins to wait until a kind of work has left the worker. */
+/** Starts to wait until a kind of work has left the worker. */
 export type WaitForDrain = () => Promise<void>;
 
 const stopMsMax = 2_000;

@@ -42,7 +42,7 @@ import {
 import type { DialectName, FilledTable } from "../language/core/index.ts";
 import { readPreview } from "../run/index.ts";
 
-/** What the command line says of streams. */
+/** The options of the command line for streams. */
 export interface StreamOptions {
   /** The defaults of sources, sinks and queries. */
   readonly streamDialect?: DialectName;

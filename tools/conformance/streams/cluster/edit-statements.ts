@@ -38,7 +38,7 @@ export function withSet(
   return `${text.replace(/\bSET\s*\(\s*\)$/i, "").trimEnd()} SET(${more})`;
 }
 
-/** The text with more settings for a connector in place, whose type begins at `position`. */
+/** The text with more settings for the inline connector whose type begins at `position`. */
 export function withSettingsInPlace(
   text: string,
   position: Position,

@@ -89,7 +89,7 @@ function hasEnded(row: WatchedQuery | undefined): boolean {
   return row === undefined || row.state === "TERMINATED" || row.state === "FAILED";
 }
 
-/** What was made last goes first. */
+/** Drops in the reverse order of creation. */
 function dropsOf(created: readonly Created[]): readonly string[] {
   return [...created].reverse().map(({ object, name, id }) => {
     if (object === "physical source") return `DROP PHYSICAL SOURCE '${id}'`;

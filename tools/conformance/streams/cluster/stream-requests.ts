@@ -4,7 +4,7 @@ import { http, sql } from "../../../../test/e2e/harness.ts";
 /** A statement that was refused, or a query that failed. */
 export class RefusedError extends Error {
   override readonly name = "RefusedError";
-  /** 0 for an error that is none of the dialect's. */
+  /** 0 for an error that has no number in the dialect. */
   readonly number: number;
 
   constructor(number: number, message: string) {
@@ -36,7 +36,7 @@ export class StreamRequests {
     this.#url = url;
   }
 
-  /** All of them or none; what each made, in their order. */
+  /** Executes all of them or none. The result has an entry for each, in their order. */
   async bundle(statements: readonly string[]): Promise<readonly Created[]> {
     if (statements.length === 0) return [];
     const url = `${this.#url}/api/v1/streams/bundles`;

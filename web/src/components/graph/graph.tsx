@@ -17,7 +17,7 @@ import { lineageOf, nextNode } from "./lineage.ts";
 import { usePanning } from "./use-panning.ts";
 import { graphMargin, useZoom } from "./use-zoom.ts";
 
-/** What the link of a node has to be given. */
+/** The properties that a node's link needs. */
 export interface NodeProps {
   readonly className: string;
   readonly style: CSSProperties;

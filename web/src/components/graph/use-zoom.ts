@@ -1,7 +1,7 @@
 import { type RefObject, useLayoutEffect, useRef, useState } from "react";
 import type { GraphLayout } from "./graph-layout.ts";
 
-/** Around the graph, in pixels. */
+/** The margin around the graph, in pixels. */
 export const graphMargin = 20;
 const zoomMin = 0.4;
 const zoomMax = 1.6;

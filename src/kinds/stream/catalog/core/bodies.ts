@@ -44,14 +44,14 @@ export interface QueryBody {
   readonly query_id: string;
   readonly name: string | null;
   readonly state: QueryState;
-  /** What the states of its fragments say beyond that. */
+  /** The detail of its state, derived from the states of its fragments. */
   readonly detail: QueryDetail | null;
   /** Why it is in this state. */
   readonly state_reason: string;
   readonly desired_state: DesiredState;
   readonly stop_mode: StopMode | null;
   readonly epoch: number;
-  /** The query that has its name, and begins when this one is gone. */
+  /** The query that took its name, and starts when this one is removed. */
   readonly superseded_by: string | null;
   readonly guarantee: string;
   readonly error: {
@@ -149,7 +149,7 @@ export type ChangeAnswer =
       readonly name: string | null;
       /** IF NOT EXISTS found it there. */
       readonly existed: boolean;
-      /** The query that it takes the place of, and the state that this was in. */
+      /** The query that it replaces, and that query's state. */
       readonly replaced?: { readonly query_id: string; readonly state: QueryState };
       /** The checkpoint that it begins with; absent: it begins without state. */
       readonly from?: { readonly query_id: string; readonly checkpoint: number };

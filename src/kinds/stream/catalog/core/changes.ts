@@ -64,7 +64,7 @@ export interface CreateQuery {
   readonly ifNotExists: boolean;
   /** CREATE OR REPLACE QUERY. */
   readonly replaces: boolean;
-  /** Its rows go to whoever asked, and it goes with them (SC60). */
+  /** Its rows go to the client that asked; it is dropped when that client leaves (SC60). */
   readonly isPreview: boolean;
   /** As it was written. */
   readonly statement: string;

@@ -3,7 +3,7 @@ import type { Settings } from "../../language/core/index.ts";
 import { hideSecrets } from "./secrets.ts";
 
 export interface DescribedSource {
-  /** Of the logical source. */
+  /** The logical source's id. */
   readonly sourceId: string;
   readonly workerId: string | null;
   readonly type: string;

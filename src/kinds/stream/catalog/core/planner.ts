@@ -20,7 +20,7 @@ export interface CatalogSnapshot {
   readonly held?: readonly HeldSlots[];
 }
 
-/** Slots of a worker that a query with a name holds. */
+/** The slots of a worker that the query of a name holds. */
 export interface HeldSlots {
   readonly queryId: string;
   /** In capital letters. Older queries that it replaces have it, too. */

@@ -1,4 +1,4 @@
-/** Rows of a query for whoever looks, as statements and routes are given them (SC60). */
+/** A query's rows for the client that reads them, by statement or by route (SC60). */
 
 export interface PreviewRequest {
   /** With or without the word PREVIEW. */
@@ -26,7 +26,7 @@ export type PreviewEvent =
       /** How many rows were left out so far, because they were read too slowly. */
       readonly leftOut: number;
     }
-  /** For people: why nothing has come for a while. */
+  /** For people: why no row has arrived for a while. */
   | { readonly kind: "waiting"; readonly reason: string }
   | {
       readonly kind: "end";

@@ -113,7 +113,7 @@ const refusals: readonly Refusal[] = [
   ["POST", "queries?timeout=1h", { statement: create }, 400, "bad_request", /timeout/],
   ["GET", "snapshot?tables=sinks,nothing", undefined, 400, "bad_request", /no table nothing/],
   ["GET", "snapshot?tables=constructor", undefined, 400, "bad_request", /no table constructor/],
-  // Bodies that are none.
+  // Bodies that are not JSON objects.
   ["POST", "sinks", "{", 400, "bad_request", /JSON/],
   ["POST", "sinks", "null", 400, "bad_request", /body/],
   ["POST", "sinks", "[]", 400, "bad_request", /body/],

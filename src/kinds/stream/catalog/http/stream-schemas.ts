@@ -260,7 +260,7 @@ export const bundleAnswerSchema = z.object({
   ),
 });
 
-/** All that was asked for, of one moment. */
+/** Everything that was asked for, as of one moment. */
 export const catalogSnapshotSchema = z.object({
   revision: z.int().describe("Of the catalog; WATCH goes on from it."),
   sources: z.array(streamSourceSchema).optional(),

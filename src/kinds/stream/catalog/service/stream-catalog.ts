@@ -49,7 +49,7 @@ export interface CatalogRequest {
   readonly statements: readonly PlannerInput[];
   /** SC13 */
   readonly requestId?: string | undefined;
-  /** Throws where the statements come to something that the caller does not take. */
+  /** Throws when the statements make a request that the caller does not accept. */
   readonly check?: (planned: readonly Planned[]) => void;
   /** For how long savepoints that it asks for are waited for. */
   readonly savepointWaitMsMax?: number;
@@ -105,7 +105,7 @@ export class StreamCatalog {
     return await this.#deps.store.read((tx) => readObjects(tx, object, filter));
   }
 
-  /** Whatever is asked for, of one moment, and the catalog's revision then (SC43). */
+  /** Everything that is asked for, as of one moment, with the catalog's revision (SC43). */
   async readTogether(objects: readonly CatalogObject[]): Promise<CatalogReading> {
     return await this.#deps.store.read(async (tx) => {
       const rows = new Map<CatalogObject, readonly CatalogBody[]>();
@@ -296,7 +296,7 @@ export class StreamCatalog {
   }
 }
 
-/** What the statement changed; the others only ask. */
+/** Whether the statement changed something; other statements only read. */
 export function isChange(answer: StatementAnswer): answer is ChangeAnswer {
   return ["created", "dropped", "desired", "savepoint"].includes(answer.kind);
 }

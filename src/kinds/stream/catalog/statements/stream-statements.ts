@@ -37,7 +37,7 @@ export function createStreamStatements(
   };
 }
 
-/** It takes slots and opens sources, so whoever may only read may not (SC60). */
+/** It takes slots and opens sources, so the role `read` may not start one (SC60). */
 function previewStatement(text: string, openPreview: OpenPreview): ParsedStatement {
   return {
     role: "operate",

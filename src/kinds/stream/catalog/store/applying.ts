@@ -25,7 +25,7 @@ export interface Applying {
 
 /** What the changes of one request have dropped so far (SC34). */
 export interface Bundle {
-  /** One change alone: what anything refers to is not dropped. */
+  /** For a single change: nothing is dropped that anything refers to. */
   readonly isAlone: boolean;
   /** The ids of queries that are dropped or replaced. */
   readonly queries: Set<string>;

@@ -231,7 +231,7 @@ async function replaceQuery(
 ): Promise<void> {
   const { query_id } = older;
   const stop_mode = older.stop_mode ?? "HARD";
-  // Its own successor for a moment: the name is free, and the new row can be put in.
+  // For a moment it is its own successor, which frees the name for the new row.
   const patch = { desired_state: "STOPPED", stop_mode, superseded_by: query_id } as const;
   await moveQuery(tx, older, older.state, patch);
   const state_reason = `waits until the query ${query_id}, which it replaces, is gone`;

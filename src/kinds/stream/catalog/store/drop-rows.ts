@@ -99,7 +99,7 @@ async function dropSink(applying: Applying, { name }: DropObject): Promise<Found
   return { id, row: sinkBody(row) };
 }
 
-/** In a bundle its users may be dropped or replaced further on: they are asked for at its end. */
+/** Later changes of a bundle may drop or replace its users, so they are checked at its end. */
 async function dropUnused(applying: Applying, row: SupersededRow): Promise<void> {
   if (!applying.bundle.isAlone) {
     await supersede(applying, row);

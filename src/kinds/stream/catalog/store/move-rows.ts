@@ -92,7 +92,7 @@ export async function removeQuery(tx: CatalogTx, row: QueryRow): Promise<void> {
   if (row.superseded_by !== null) await tellSuccessor(tx, row);
 }
 
-/** A change of its row, so that whoever looks at queries looks at it. */
+/** Changes the query's row, so that the reconcilers look at the query again. */
 async function tellSuccessor(tx: CatalogTx, { query_id, superseded_by }: QueryRow): Promise<void> {
   const successor = await tx.db
     .selectFrom("queries")
@@ -212,7 +212,7 @@ async function inherit(tx: CatalogTx, { query_id, worker_id }: FragmentRow): Pro
   return true;
 }
 
-/** The query at the end of the row of those that take each other's place. */
+/** The newest query in a chain of replacements. */
 async function lastSuccessor({ db }: CatalogTx, queryId: string): Promise<string | undefined> {
   let last = queryId;
   for (;;) {

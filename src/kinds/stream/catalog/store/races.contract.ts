@@ -20,7 +20,7 @@ const queryText = "SELECT ts FROM bids INTO hot";
 
 type Pair = readonly [one: PlannedCatalog, other: PlannedCatalog];
 
-/** The worker w1 has so many slots; whatever reads the source runs there. */
+/** The worker w1 has `slots` slots; every query that reads the source runs there. */
 async function openPair(fixture: StoreFixture, t: TestContext, slots: number): Promise<Pair> {
   const [one, other] = await openPlanned(fixture, t, fixture.isShared ? 2 : 1);
   assert(one !== undefined);
@@ -47,7 +47,7 @@ function planTogether(...catalogs: Pair): void {
 
 interface Slots {
   readonly used: number;
-  /** Fragments that hold one. */
+  /** The number of fragments that hold a slot. */
   readonly held: number;
 }
 

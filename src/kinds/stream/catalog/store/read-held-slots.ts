@@ -16,7 +16,7 @@ export async function readHeldSlots({ db }: Tx): Promise<readonly HeldSlots[]> {
   }));
 }
 
-/** By worker: of the query that has the name, and of those before it that are not gone yet. */
+/** By worker: slots of the query with the name, and of predecessors that still run. */
 export async function slotsHeld({ db }: Tx, name: string): Promise<Map<string, number>> {
   const rows = await db
     .selectFrom("query_fragments")

@@ -149,7 +149,7 @@ interface NamedQuery {
 }
 
 function refuseQueries(label: string, queries: readonly NamedQuery[]): void {
-  // What is dropped already goes by itself: people are told first of what they have to drop.
+  // Queries that are being dropped go by themselves, so the message names the others first.
   const inOrder = queries.toSorted((one, other) => isGoing(one) - isGoing(other));
   refuse("ReferencedQueryExists", label, inOrder, (query) => ({
     shown: `${nameOf(query)}, which is ${query.state}`,

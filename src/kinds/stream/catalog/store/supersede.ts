@@ -11,7 +11,7 @@ import { deleteSecrets } from "./stored-plans.ts";
 
 type SourceOrSink = Referred["table"];
 
-/** Rows refer to those that stand behind them. */
+/** A row may refer to rows of later tables, so it is removed before them. */
 const removalOrder: readonly SourceOrSink[] = ["sinks", "physical_sources", "logical_sources"];
 
 /**
@@ -43,7 +43,7 @@ export async function succeed(
 export async function settleSuperseded({ tx, bundle }: Applying): Promise<void> {
   for (const table of removalOrder) {
     const own = bundle.superseded.filter((row) => row.table === table);
-    // A view may stand behind another one: the newest goes first.
+    // A view may read another view, so the newest is removed first.
     for (const row of own.toSorted((one, other) => Number(other.id) - Number(one.id))) {
       await refuseUsed(tx, row, bundle.queries);
       if (!(await isUsed(tx, row))) await removeSuperseded(tx, row);

@@ -5,7 +5,7 @@ import { hasEnded } from "../core/states.ts";
 import { moveFragment, moveQuery, removeQuery } from "../store/move-rows.ts";
 import { findQuery } from "../store/read-rows.ts";
 
-/** By its name or its id. */
+/** `name` is the query's name or its id. */
 export async function endQuery({ store }: { readonly store: Store }, name: string): Promise<void> {
   await store.catalogTransaction(async (tx) => {
     const row = await findQuery(tx, name);

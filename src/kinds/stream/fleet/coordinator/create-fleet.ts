@@ -27,7 +27,7 @@ export interface FleetOptions extends Pick<QueryReconcilersOptions, "limits"> {
   readonly clock: Clock;
   readonly prng: Prng;
   readonly logger: Logger;
-  /** Absent where nobody reads them. */
+  /** Absent where no one reads them. */
   readonly metrics?: Metrics;
 }
 

@@ -15,7 +15,7 @@ export interface LiveReaderOptions {
 
 const checkpointsMax = 20;
 
-/** Throws `DoesNotExist`, and `not_leader` where nobody tells figures. */
+/** Throws `DoesNotExist`, and `not_leader` on a process that receives no figures. */
 export async function readLive(options: LiveReaderOptions, name: string): Promise<LiveQueryBody> {
   const { store, lease, figures, clock } = options;
   if (lease() === undefined) {

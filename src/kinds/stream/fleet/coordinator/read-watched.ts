@@ -1,4 +1,4 @@
-/** The rows that the numbers about all queries are made from, of one moment. */
+/** The rows behind the figures about all queries, as of one moment. */
 import { sql } from "kysely";
 import type { Tx } from "../../../../ground/store/index.ts";
 import { readWorkers } from "../../catalog/index.ts";

@@ -23,7 +23,7 @@ export interface QueriesWatchOptions {
   readonly store: Store;
   readonly lease: () => LeaseGrant | undefined;
   readonly figures: LiveFigures;
-  /** Absent where nobody reads them. */
+  /** Absent where no one reads them. */
   readonly metrics: Metrics | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -56,7 +56,7 @@ export class QueriesWatch {
     if (this.#options.metrics !== undefined) this.#looking.start();
   }
 
-  /** Call it when the lease comes or goes. */
+  /** Must be called when this process gains or loses the lease. */
   leaseChanged(): void {
     if (this.#options.lease() === undefined) this.#gauges = undefined;
     else if (this.#options.metrics !== undefined) this.#looking.poke();
@@ -67,7 +67,7 @@ export class QueriesWatch {
     this.#gauges = undefined;
   }
 
-  /** Throws `not_leader` where nobody tells figures. */
+  /** Throws `not_leader` on a process that receives no figures. */
   async load(): Promise<StreamLoad> {
     const { store, lease, clock } = this.#options;
     if (lease() === undefined) {

@@ -28,7 +28,7 @@ const backoff: Backoff = { minMs: 200, maxMs: 30_000 };
 export class CommandDesk {
   readonly #underWay = new Map<string, UnderWay>();
   readonly #refused = new Map<string, Refused>();
-  /** The epochs that were told to stop softly, and when. */
+  /** When each epoch was first told to stop softly. */
   readonly #draining = new Map<string, { readonly epoch: number; readonly atMs: number }>();
   #number = 0;
 
@@ -76,7 +76,7 @@ export class CommandDesk {
     return this.#draining.get(keyOf(workerId, query))?.epoch === epoch;
   }
 
-  /** How long ago a worker was first told to stop this epoch softly; 0: none was. */
+  /** The time since a worker was first told to stop this epoch softly; 0: none was told. */
   endingMs(query: string, epoch: number, nowMs: number): number {
     const suffix = ` ${query}`;
     const times = Array.from(this.#draining, ([key, told]) =>

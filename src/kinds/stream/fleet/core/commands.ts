@@ -137,7 +137,7 @@ export interface FragmentStatistics {
   readonly busyMs: number | undefined;
   readonly waitedMs: number | undefined;
   readonly edges: readonly EdgeStatistics[];
-  /** What holds back the watermark of what leaves it. */
+  /** The input that holds back its output's watermark. */
   readonly slowest: SlowestEntry | undefined;
 }
 
@@ -147,9 +147,9 @@ export interface EdgeStatistics {
   readonly to: string;
   readonly rows: number;
   readonly bytes: number;
-  /** Sent, and not known to be taken. */
+  /** Bytes that were sent and not yet acknowledged. */
   readonly backlogBytes: number;
-  /** For how long there was no room. */
+  /** How long it waited for room at the receiver. */
   readonly waitedMs: number;
   readonly watermarkMs: number | undefined;
 }

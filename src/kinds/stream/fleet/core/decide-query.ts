@@ -65,7 +65,7 @@ export function decideQuery(view: QueryView, limits: FleetLimits): QueryDecision
   switch (view.query.state) {
     case "PENDING":
       if (view.query.desired_state !== "RUNNING") return changed(stopping(view));
-      // The removal of the other one changes this one's row, so nobody has to look again (SD29).
+      // The removal of the older query changes this row, which brings it back here (SD29).
       if (view.predecessor !== undefined) return nothing;
       return changed(toState("DEPLOYING", "its fragments are being deployed"));
     case "DEPLOYING":
@@ -303,7 +303,7 @@ function deploy(view: QueryView, seen: readonly SeenFragment[]): QueryDecision {
   return { changes: [], commands: [...commands, ...strays(view)], waitMs };
 }
 
-/** How the reason of a query begins that failed since its deployment took too long (SD13). */
+/** The start of the reason of a query whose deployment took too long (SD13). */
 const notDeployed = "not deployed within";
 
 export function isDeployTimeout(reason: string): boolean {
@@ -432,7 +432,7 @@ function strays(view: QueryView): readonly QueryCommand[] {
   );
 }
 
-/** A worker that drains is given nothing new, so nothing supersedes what it still has. */
+/** A draining worker gets nothing new, so nothing supersedes the fragments it still has. */
 function isLeft({ query, leaving }: QueryView, { workerId, reports }: WorkerView): boolean {
   return leaving.has(workerId) && reports.every(({ epoch }) => epoch < query.epoch);
 }

@@ -67,7 +67,7 @@ export class FleetView {
     return [...touched];
   }
 
-  /** All that the worker has of the query now. */
+  /** Takes an answer, which lists every fragment of the query that the worker has. */
   answer(workerId: string, { query, fragments, factsVersion }: Answer): void {
     const worker = this.#workers.get(workerId);
     if (worker?.isUp !== true) return;

@@ -74,7 +74,7 @@ export class FragmentKeeper {
     return [...this.#kept.values()].filter((kept) => !isOver(kept)).map(({ run }) => run);
   }
 
-  /** Whether nothing is left here, not even what has ended. */
+  /** Whether no fragment is left here, not even one that has ended. */
   get isEmpty(): boolean {
     return this.#kept.size === 0;
   }

@@ -56,7 +56,7 @@ export type KeeperEffect =
     }
   | { readonly kind: "setFact"; readonly key: string; readonly value: string }
   | { readonly kind: "unsetFact"; readonly key: string }
-  /** States that nobody's command led to: every coordinator hears of them at once (SD30). */
+  /** States that changed without a command; every coordinator is told at once (SD30). */
   | { readonly kind: "tell"; readonly run: QueryRun; readonly fragments: readonly FragmentReport[] }
   /** The version of the facts is that of now. */
   | { readonly kind: "answer"; readonly session: string; readonly answer: KeeperAnswer }

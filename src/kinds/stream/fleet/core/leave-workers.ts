@@ -15,7 +15,7 @@ type Redeploy = Extract<QueryChange, { readonly kind: "redeploy" }>;
  */
 export function isLeaving(view: QueryView, seen: readonly SeenFragment[]): boolean {
   if (view.query.state !== "RUNNING") return false;
-  // They have ended by themselves.
+  // These fragments have ended by themselves.
   if (seen.every(({ state }) => state === "TERMINATED")) return false;
   return seen.some(({ row, state }) => state === "STOPPED" || view.leaving.has(row.worker_id));
 }
@@ -36,7 +36,7 @@ export function decideLeaving(
 
 const lookMsMin = 100;
 
-/** To each worker whose sources read on, once. */
+/** One command to each worker whose sources still read. */
 export function endSources(
   { query, sourceFragments }: QueryView,
   seen: readonly SeenFragment[],
@@ -50,7 +50,7 @@ export function endSources(
   return [...new Map(commands.map((command) => [command.workerId, command])).values()];
 }
 
-/** What is pinned to a worker that drains, or finds no other place, waits there. */
+/** A fragment that is pinned to a draining worker, or fits nowhere else, waits there. */
 function redeploy(view: QueryView, seen: readonly SeenFragment[]): QueryChange {
   const left = seen.filter(({ row }) => view.leaving.has(row.worker_id));
   const moved = left.filter(({ row }) => view.mayMove && row.is_pinned === 0);

@@ -15,7 +15,7 @@ const rows = placement.map(({ fragment, workerId }) => ({
 }));
 const now = Date.UTC(2030, 0);
 
-/** With these reports of each fragment: the newest, and those before it a second apart. */
+/** Describes a query whose fragments sent these reports, the newest first. */
 function describe(reports: Readonly<Record<string, readonly Partial<FragmentStatistics>[]>>) {
   const live = new LiveFigures();
   for (const { fragment, worker_id } of rows) {

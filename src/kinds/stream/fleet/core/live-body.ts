@@ -76,7 +76,7 @@ export interface LiveParts {
   readonly wallMs: number;
 }
 
-/** 2001. A watermark from before is no clock's time, but a number of somebody's own. */
+/** In 2001. An earlier watermark is not a wall clock's time but some other number. */
 const clockTimesFromMs = 978_307_200_000;
 
 export function describeLive(parts: LiveParts): LiveQueryBody {
@@ -135,7 +135,7 @@ function figuresBody(
   };
 }
 
-/** How far event time is behind the clock; `undefined` where it is no clock's time. */
+/** How far event time is behind the clock; `undefined` if it is not a clock's time. */
 export function watermarkLagMs(
   watermarkMs: number | undefined,
   wallMs: number,
@@ -144,7 +144,7 @@ export function watermarkLagMs(
   return Math.max(0, wallMs - watermarkMs);
 }
 
-/** From which fragment to which rows go; each pair once. */
+/** The pairs of fragments between which rows flow, each pair once. */
 function edgesOf(
   { fragments }: StoredPlan,
   stageOf: ReadonlyMap<string, Stage | undefined>,

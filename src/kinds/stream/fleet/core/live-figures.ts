@@ -7,14 +7,14 @@ import type { EdgeStatistics, FragmentStatistics, StreamReport } from "./command
 
 export interface LiveFragment {
   readonly workerId: string;
-  /** When it was told, by the clock of the coordinator. */
+  /** When it arrived, by the coordinator's clock. */
   readonly heardMs: number;
   readonly figures: FragmentStatistics;
   /** Absent until there are two reports. */
   readonly rates: FragmentRates | undefined;
 }
 
-/** In a second; ratios are shares of the time. */
+/** Rates are per second; ratios are shares of the time. */
 export interface FragmentRates {
   readonly rowsIn: number;
   readonly rowsOut: number;
@@ -32,19 +32,19 @@ export interface EdgeRates extends Pick<EdgeStatistics, "exchange" | "to"> {
 
 interface Known extends LiveFragment {
   readonly epoch: number;
-  /** By the clock of the worker, if it tells it. */
+  /** By the worker's clock, if the worker sent it. */
   readonly atMs: number;
 }
 
 type Statistics = Extract<StreamReport, { readonly kind: "statistics" }>;
 
-/** Older figures say nothing about now. */
+/** Figures older than this are not shown as current. */
 export const figuresMsMax = 5_000;
-/** They are forgotten when nobody has told them for this long. */
+/** Figures that were not renewed for this long are forgotten. */
 const keptMsMax = 60_000;
 
 export class LiveFigures {
-  /** By query and fragment. */
+  /** The key is the query's id, then the fragment's name. */
   readonly #queries = new Map<string, Map<string, Known>>();
   #sweptMs = Number.NEGATIVE_INFINITY;
 
@@ -64,14 +64,14 @@ export class LiveFigures {
     this.#sweep(nowMs);
   }
 
-  /** `undefined`: nobody has told of it in this epoch, or not of late. */
+  /** `undefined`: no worker has reported it in this epoch, or not recently. */
   of(query: string, epoch: number, fragment: string, nowMs: number): LiveFragment | undefined {
     const known = this.#queries.get(query)?.get(fragment);
     const isNew = known?.epoch === epoch && nowMs - known.heardMs <= figuresMsMax;
     return isNew ? known : undefined;
   }
 
-  /** Of which there are figures, new or old. */
+  /** The fragments with figures, new or old. */
   get queryCount(): number {
     return this.#queries.size;
   }
@@ -96,12 +96,12 @@ export class LiveFigures {
   }
 }
 
-/** What entered the fragment: from sources, and from other fragments. */
+/** Rows that entered the fragment, from sources and from other fragments. */
 export function rowsInOf({ rowsIn, rowsReceived }: FragmentStatistics): number {
   return rowsIn + rowsReceived;
 }
 
-/** What left it: to sinks, and to other fragments. */
+/** Rows that left it, to sinks and to other fragments. */
 export function rowsOutOf({ rowsOut, edges }: FragmentStatistics): number {
   return edges.reduce((sum, { rows }) => sum + rows, rowsOut);
 }

@@ -6,11 +6,11 @@ export interface QueryView {
   readonly query: QueryRow;
   readonly fragments: readonly FragmentRow[];
   readonly cleanups: readonly CleanupOwed[];
-  /** The query that it takes the place of, while that is not gone. */
+  /** The query that it replaces, until that one is removed. */
   readonly predecessor: string | undefined;
   /** Every worker that has a fragment, owes a cleanup, or reports a fragment of the query. */
   readonly workers: ReadonlyMap<string, WorkerView>;
-  /** Workers that drain: nothing is registered there, and what runs there goes (SD23). */
+  /** Draining workers: they get no new fragments, and give up those they have (SD23). */
   readonly leaving: ReadonlySet<string>;
   /** `false`: no other worker takes fragments, as was found a moment ago. */
   readonly mayMove: boolean;
@@ -70,7 +70,7 @@ export interface Refusal {
 
 export interface FleetLimits {
   readonly deployTimeoutMs: number;
-  /** Of queries whose plan does not say. */
+  /** The default for queries whose plan does not set it. */
   readonly replaceAfterMs: number;
   readonly softStopMs: number;
   readonly failuresMax: number;

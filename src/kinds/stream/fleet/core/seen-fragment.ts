@@ -7,7 +7,7 @@ import type { QueryView, WorkerView } from "./query-view.ts";
 export interface SeenFragment {
   readonly row: FragmentRow;
   readonly worker: WorkerView | undefined;
-  /** `absent`: its worker is there, and does not have it in this epoch. */
+  /** `absent`: its worker answers, and does not have the fragment in this epoch. */
   readonly state: FragmentReport["state"] | "absent" | "unknown";
   readonly error: FragmentError | undefined;
 }

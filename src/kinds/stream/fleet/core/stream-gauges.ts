@@ -17,7 +17,7 @@ export interface WatchedRows {
   readonly intervals: ReadonlyMap<string, number>;
   readonly slots: number;
   readonly slotsUsed: number;
-  /** By the store's clock, as all times of the rows. */
+  /** By the store's clock, as every time in the rows. */
   readonly nowMs: number;
 }
 
@@ -35,7 +35,7 @@ export interface QueryGauges {
   /** Deployments after the first. */
   readonly restarts: number;
   readonly checkpoint: NewestCheckpoint | undefined;
-  /** Of a query that is to run; since its creation where there is none. */
+  /** The time since its last checkpoint, or since its creation if it has none. */
   readonly checkpointAgeSeconds: number | undefined;
   readonly checkpointIntervalSeconds: number | undefined;
 }
@@ -65,11 +65,11 @@ export interface StreamGauges {
   readonly load: StreamLoad;
 }
 
-/** How much there is to do, for autoscalers. */
+/** How much work there is, for autoscalers. */
 export interface StreamLoad {
   /** Fragments of queries that are to run. */
   readonly fragments: number;
-  /** Those of them that do not run. */
+  /** How many of those fragments do not run. */
   readonly waitingFragments: number;
   readonly slots: number;
   readonly slotsUsed: number;

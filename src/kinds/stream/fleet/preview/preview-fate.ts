@@ -1,10 +1,10 @@
-/** What has become of the query of a preview, by its row. Pure. */
+/** Decides from a preview's row what has become of its query. Pure. */
 import type { QueryRow } from "../../catalog/core/index.ts";
 
 export type PreviewFate =
-  /** It is being deployed, or runs. */
+  /** The query is being deployed, or runs. */
   | { readonly kind: "live"; readonly isRunning: boolean; readonly reason: string }
-  /** Its sources have ended, and whoever looks has all rows. */
+  /** Its sources have ended, and the reader has every row. */
   | { readonly kind: "ended" }
   | { readonly kind: "dropped" }
   | { readonly kind: "failed"; readonly reason: string };

@@ -1,4 +1,4 @@
-/** What the rows of a preview look like, and who has them. */
+/** The columns of a preview, and the worker that has its rows. */
 import { assert } from "../../../../ground/kernel/errors.ts";
 import type { Tx } from "../../../../ground/store/index.ts";
 import { readStoredPlan } from "../../catalog/index.ts";
@@ -9,7 +9,7 @@ export interface PreviewPlan {
   readonly columns: readonly { readonly name: string; readonly type: string }[];
   /** How many rows its sink gives. */
   readonly rowsMax: number;
-  /** The worker of its sink. */
+  /** The worker that runs its sink. */
   readonly workerId: string;
 }
 

@@ -41,9 +41,9 @@ export interface PreviewsOptions {
 }
 
 export interface PreviewLimits {
-  /** How many there may be at one time. */
+  /** The most previews at one time. */
   readonly previewsMax: number;
-  /** For how long one is shown. */
+  /** How long a preview may be shown. */
   readonly shownMsMax: number;
   readonly sweepMs: number;
 }
@@ -54,15 +54,15 @@ const limitsDefault: PreviewLimits = {
   sweepMs: 5_000,
 };
 
-/** For how long a reader that has lost its worker waits for the reason. */
+/** How long a reader that lost its worker waits for the reason. */
 const verdictMsMax = 10_000;
-/** After this long without a row the reason is told. */
+/** After this long without a row, the client is told why. */
 const quietMs = 5_000;
 
 interface Shown extends PreviewPlan {
   readonly queryId: string;
   readonly beganMs: number;
-  /** Aborts when nobody may look any more: with the reason, unless the client has left. */
+  /** Aborts when the preview ends: with the reason, unless the client has left. */
   readonly over: AbortController;
 }
 
@@ -121,7 +121,7 @@ export class Previews {
     try {
       const plan = await store.read((tx) => readPreviewPlan(tx, queryId));
       const shown = { ...plan, queryId, over, beganMs: clock.nowMs() };
-      // Whoever leaves before the first row is asked for has never begun to read.
+      // A client that leaves before it asks for the first row has never started the iteration.
       signal.addEventListener("abort", () => void this.#end(queryId), { once: true });
       if (signal.aborted) throw new OperatingError("cancelled", "never", "nobody looks any more");
       const { columns } = plan;
@@ -149,7 +149,7 @@ export class Previews {
     try {
       yield* this.#show(shown);
     } catch (thrown) {
-      // Nobody is there who would be told.
+      // The client has left, so no one is told.
       if (!client.aborted) throw over.signal.aborted ? over.signal.reason : thrown;
     } finally {
       client.removeEventListener("abort", leave);
@@ -211,14 +211,14 @@ export class Previews {
     }
   }
 
-  /** Why there will be no row, where that is no failure; `undefined`: the query runs. */
+  /** Why there will be no rows, if that is not a failure; `undefined`: the query runs. */
   async *#untilRunning(shown: Shown): AsyncGenerator<PreviewEvent, PreviewEnd | undefined> {
     for (;;) {
       const isDecided = (fate: PreviewFate): boolean => fate.kind !== "live" || fate.isRunning;
       const fate = await this.#fate(shown, false, isDecided, quietMs);
       if (fate.kind === "dropped") return "dropped";
       if (fate.kind === "failed") throw failed(fate.reason);
-      // What has ended waits for whoever reads it.
+      // Rows of a query that has ended wait for their reader.
       if (fate.kind === "ended" || fate.isRunning) return undefined;
       if (this.#options.clock.nowMs() - shown.beganMs >= this.#limits.shownMsMax) return "time";
       yield { kind: "waiting", reason: fate.reason };
@@ -235,7 +235,7 @@ export class Previews {
     const { clock } = this.#options;
     const waiting = new AbortController();
     const quiet = sleep(clock, waitMs, AbortSignal.any([signal, waiting.signal]));
-    // A reader that breaks off is the effect of something else, which is known a moment later.
+    // A connection breaks off because of something that is known only a moment later.
     type Judged = PreviewFate | IteratorResult<PreviewRows> | undefined;
     const judged = fate.then((told): Judged | Promise<Judged> =>
       told.kind === "ended" ? waitAtMost(clock, verdictMsMax, asked) : told,
@@ -297,7 +297,7 @@ export class Previews {
   async #end(queryId: string): Promise<void> {
     if (!this.#shown.delete(queryId)) return;
     await this.#drop(queryId).catch((thrown: unknown) => {
-      // The sweep finds it.
+      // The sweep drops it later.
       this.#options.logger.warn(
         { query_id: queryId, error: messageOf(thrown) },
         "cannot drop a preview",
@@ -319,7 +319,7 @@ export class Previews {
         .where("desired_state", "!=", "STOPPED")
         .execute(),
     );
-    // A row that was there may belong to one that is still being opened.
+    // A marked query may belong to a preview that is still being opened.
     await Promise.allSettled([...this.#creating]);
     for (const { query_id } of rows) {
       if (signal.aborted || this.#shown.has(query_id)) continue;

@@ -497,7 +497,7 @@ test("[SD10, SD14, SD15, SD16, SD17, SD29] whatever happens, in the end the work
   await fc.assert(property, { numRuns: 60 });
 });
 
-/** The query that has the name now. */
+/** The query that has the name at present. */
 async function newestOf(fleet: FleetWorld, name: string): Promise<string | undefined> {
   const queries = await fleet.queries();
   return queries.find((row) => row.name === name && row.superseded_by === null)?.query_id;

@@ -223,7 +223,7 @@ export class QueryReconcilers {
       let againMs: number | undefined;
       if (decision.changes.length > 0) {
         if (await this.#write(rows, decision.changes)) continue;
-        // It stays in its place, and what can be done there is done.
+        // The fragment stays on its worker and is handled there.
         decision = decideQuery({ ...view, mayMove: false }, this.#limits);
         if (decision.changes.length > 0) {
           if (await this.#write(rows, decision.changes)) continue;

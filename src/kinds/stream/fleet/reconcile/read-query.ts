@@ -8,7 +8,7 @@ export interface QueryRows {
   readonly query: QueryRow;
   readonly fragments: readonly FragmentRow[];
   readonly cleanups: readonly CleanupOwed[];
-  /** The query that it takes the place of, while that is not gone. */
+  /** The query that it replaces, until that one is removed. */
   readonly predecessor: string | undefined;
   /** Workers of its fragments that drain. */
   readonly leaving: readonly string[];

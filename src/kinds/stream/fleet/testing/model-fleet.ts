@@ -105,7 +105,7 @@ export class ModelWorker {
     this.#session?.report(this.id, states);
   }
 
-  /** What its senders have ended ends, too. */
+  /** Ends the query's fragments here, since their senders have ended. */
   endOf(query: string, epoch: number): void {
     if (this.#kept.get(query)?.epoch === epoch) this.end(query, "TERMINATED");
   }

@@ -101,7 +101,7 @@ test("[SD2] only a coordinator's session commands, and the newest one", () => {
   assert.deepEqual(api.heard, ["welcome"]);
   assert.deepEqual(first.heard, ["welcome", "refused stale_lease"]);
   assert.deepEqual(late.heard, ["refused stale_lease"]);
-  // What a session began stays when it ends: nothing is told to stop.
+  // Fragments that a session started go on when it ends.
   second.lose();
   assert.equal(world.obeyed.length, 2);
 });

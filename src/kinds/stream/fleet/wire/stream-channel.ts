@@ -33,9 +33,9 @@ export function fleetOf(pool: WorkerPool): FleetPort {
 }
 
 export interface CommandedWorker {
-  /** What obeys commands. `session` is a key to answer under. */
+  /** Executes commands. `session` is the key to answer under. */
   readonly worker: { obey(session: string, command: StreamCommand): void };
-  /** Those that are open now. */
+  /** The sessions that are open now. */
   readonly sessions: () => ReturnType<WorkerEndpoint["sessions"]>;
   readonly logger: Logger;
 }

@@ -16,7 +16,7 @@ export interface LeaveClusterOptions {
 const lonelyMsMax = 3_000;
 const lookMs = 200;
 
-/** Resolves when nothing holds the worker any more. Its drain's timeout is not known here. */
+/** Resolves when no fragment is left here. The drain's timeout is not known here. */
 export async function leaveCluster(options: LeaveClusterOptions): Promise<void> {
   const { worker, hasCoordinator, clock, logger } = options;
   let seenMs = clock.nowMs();

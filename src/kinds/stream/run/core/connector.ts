@@ -45,7 +45,7 @@ export interface SinkWriter {
    * difference. What was written behind it is taken back when the sink is opened there again.
    */
   position(): string | undefined;
-  /** The bytes that it has made of rows; absent where it makes none. */
+  /** The bytes it has written; absent for a sink that writes none. */
   readonly bytesWritten?: number;
   /** Resolves when everything written before the call is durable, as far as the sink can. */
   flush(): Promise<void>;

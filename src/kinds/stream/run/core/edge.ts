@@ -6,7 +6,7 @@ export interface OutEdge {
   flush(): Promise<void>;
   /** The memory that it takes: what waits, and room that is kept for more. */
   readonly heldBytes: number;
-  /** What was sent and is not known to be taken. */
+  /** Bytes that were sent and not yet acknowledged. */
   readonly backlogBytes: number;
   /** What is not on its way yet is dropped. */
   close(): void;

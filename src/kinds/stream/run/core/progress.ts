@@ -23,7 +23,7 @@ export interface FragmentProgress {
   readonly malformedTexts: readonly string[];
   /** To other fragments and, as far as sinks make bytes, to sinks. */
   readonly bytesOut: number;
-  /** For how long it was at work on its thread, and for how long it waited for room behind it. */
+  /** How long it worked on its thread, and how long it waited for room downstream. */
   readonly busyMs: number;
   readonly waitedMs: number;
   readonly edges: readonly EdgeProgress[];
@@ -31,17 +31,17 @@ export interface FragmentProgress {
   readonly slowest: SlowestEntry | undefined;
 }
 
-/** What went to one other fragment. */
+/** What was sent to one other fragment. */
 export interface EdgeProgress {
   readonly exchange: number;
   readonly to: string;
   readonly rows: number;
   readonly bytes: number;
-  /** Sent, and not known to be taken. */
+  /** Bytes that were sent and not yet acknowledged. */
   readonly backlogBytes: number;
-  /** For how long there was no room. */
+  /** How long it waited for room at the receiver. */
   readonly waitedMs: number;
-  /** What the receiver was told; absent before the first one, and behind the end. */
+  /** The newest watermark that was sent; absent before the first one and after the end. */
   readonly watermark: bigint | undefined;
 }
 

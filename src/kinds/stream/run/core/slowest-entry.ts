@@ -7,7 +7,7 @@ import type { PlanNode } from "../../language/core/index.ts";
 import type { SlowestEntry } from "./progress.ts";
 import type { FragmentSpec } from "./stream-host.ts";
 
-/** `undefined`: all has ended, or several sources make the time together. */
+/** `undefined`: all inputs have ended, or several sources together set the time. */
 export function findSlowestEntry(
   { nodes, in: receives }: Pick<FragmentSpec, "nodes" | "in">,
   fragment: Pick<Fragment, "counts" | "slowestInput">,

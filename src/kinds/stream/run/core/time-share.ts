@@ -17,7 +17,7 @@ export class TimeShare {
     if (this.#reasons === 0) this.#totalMs += nowMs - this.#sinceMs;
   }
 
-  /** What lasts still counts until now. */
+  /** A span that has not ended counts up to now. */
   totalMs(nowMs: number): number {
     return this.#totalMs + (this.#reasons > 0 ? nowMs - this.#sinceMs : 0);
   }

@@ -27,7 +27,7 @@ export interface FragmentFiguresParts {
   readonly clock: Clock;
   readonly memory: QueryMemory;
   readonly malformed: MalformedRecords;
-  /** By node. */
+  /** The key is the node's id. */
   readonly sources: ReadonlyMap<number, SourcePump>;
   readonly sinks: ReadonlyMap<number, SinkWriter>;
   readonly receivers: readonly ReceiverPump[];
@@ -44,7 +44,7 @@ interface WatchedEdge {
   bytes: number;
 }
 
-/** The work of a pump between two waits. */
+/** A pump's work between two waits. */
 export interface Labour {
   begin(): void;
   end(): void;

@@ -53,7 +53,7 @@ export interface StreamPoolOptions {
   readonly memory: { readonly budget: MemoryBudget; readonly bytesMax: number };
   /** Edges from other processes, and how theirs are reached; absent: there are none. */
   readonly exchange?: Pick<ExchangeClientOptions, "headers" | "tls"> & { readonly hub: EdgeHub };
-  /** Where previews give their rows; absent: nobody looks at any. */
+  /** Where previews put their rows; absent in a process without previews. */
   readonly previews?: PreviewOutlets;
   /** The streams of the system; absent: there are none. */
   readonly system?: SystemCalls;

@@ -24,7 +24,7 @@ interface Outlet {
   isRead: boolean;
   /** Whether the reader knows that it has ended. */
   isTold: boolean;
-  /** Resolves with every change, and is then another one. */
+  /** Resolves at the next change, and is then replaced. */
   changed: ReturnType<typeof Promise.withResolvers<void>>;
 }
 
@@ -60,7 +60,7 @@ export class PreviewOutlets {
     while (!outlet.isClosed && outlet.waitingBytes > waitingBytesMax) await outlet.changed.promise;
   }
 
-  /** No row comes any more. Resolves when the reader has everything, or the run was stopped. */
+  /** Called after the last row. Resolves when the reader has all, or the run was stopped. */
   async end(run: QueryRun): Promise<void> {
     const outlet = this.#outlets.get(runName(run));
     if (outlet === undefined) return;
@@ -86,7 +86,7 @@ export class PreviewOutlets {
     this.#outlets.clear();
   }
 
-  /** `undefined`: there is none, or somebody else reads it. */
+  /** `undefined`: there is no such preview, or it already has a reader. */
   read(run: QueryRun): AsyncGenerator<PreviewNews> | undefined {
     const outlet = this.#outlets.get(runName(run));
     if (outlet === undefined || outlet.isRead) return undefined;

@@ -20,7 +20,7 @@ export interface PreviewRows {
 
 /** The port of an idle connection is closed after 30 s. */
 const pingMs = 5_000;
-/** A row that is longer is no row. */
+/** A longer line is an error. */
 const lineCharactersMax = 64 * 1024 * 1024;
 
 /**

@@ -93,7 +93,7 @@ class RowGroups {
   #rows: RowStore;
   #file: GroupFile | undefined;
   #full: GroupFile[] = [];
-  /** Of files that were taken. */
+  /** The bytes of the files that were taken. */
   #takenBytes = 0;
 
   constructor(schema: Schema, create: () => GroupFile) {

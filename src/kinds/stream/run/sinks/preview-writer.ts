@@ -123,7 +123,7 @@ class PreviewWriter implements SinkWriter {
     await this.#options.giver.end();
   }
 
-  /** Until there is room, for a short while at most. */
+  /** Waits until there is room, for a short time at most. */
   async #patience(): Promise<void> {
     const { signal } = this.#closed;
     await Promise.race([this.#giving, sleep(this.#options.clock, patienceMs, signal)]);

@@ -4,7 +4,7 @@ import { VirtualClock } from "../../../../ground/kernel/testing/virtual-clock.ts
 import { notNull } from "../../language/core/index.ts";
 import { openGeneratorReader } from "./generator-reader.ts";
 
-/** What a reader at this rate gives in ten seconds, and how often it is asked. */
+/** The rows that a reader at this rate gives in ten seconds, and how often it is called. */
 async function tenSeconds(
   rate: number,
 ): Promise<{ readonly rows: number; readonly turns: number }> {
@@ -38,7 +38,7 @@ async function tenSeconds(
 }
 
 test("[SU110] a generator with a rate makes the rows that are due, and wakes for them", async () => {
-  // Each row has a turn in which it is made, and one that waits for the next.
+  // Every row takes two calls: one makes it, the next one waits until the next row is due.
   const slow = await tenSeconds(20);
   assert.equal(slow.rows, 200);
   assert.ok(slow.turns <= 401, `${slow.turns} turns`);

@@ -339,7 +339,7 @@ class StatementPlanner {
     return this.#held.some((held) => held.nameKey === nameKey && this.#dropped.has(held.queryId));
   }
 
-  /** By worker: the slots that become those of a query that takes the place of this one. */
+  /** By worker: the slots of the query with this name, which its successor takes over. */
   #heldBy(name: string): ReadonlyMap<string, number> {
     const held = new Map<string, number>();
     for (const { nameKey, workerId, count } of this.#held) {
@@ -379,6 +379,7 @@ function withSlotsOf(topology: Topology, held: ReadonlyMap<string, number>): Top
   return held.size === 0 ? topology : { ...topology, workers };
 }
 
+<<<<<<< HEAD
 /** Without FOR it is one of the query that has the name. */
 function fromCheckpoint(
   { checkpoint, query, position }: NonNullable<Of<"query">["from"]>,
@@ -392,6 +393,9 @@ function fromCheckpoint(
 }
 
 /** Rows are shown while somebody looks, so a preview is asked for in a way that can show them. */
+=======
+/** A preview shows rows while it is read, so it needs a request that can stream them. */
+>>>>>>> ce95aaa2 (docs: comments of the last weeks in plain sentences)
 function refusePreview({ position }: Statement): OperatingError {
   return new OperatingError("BinderError", "never", "PREVIEW stands alone, not in a bundle", {
     number: 2029,

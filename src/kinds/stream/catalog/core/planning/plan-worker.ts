@@ -43,7 +43,7 @@ export function planWorker({
   };
 }
 
-/** A port that none can be is an address that none can be, wherever it is written. */
+/** An invalid port is reported as an invalid address, wherever it is written. */
 function settingsOf(settings: CreateWorkerStatement["settings"], position: Position): Settings {
   try {
     return readWorkerSettings(settings, position);

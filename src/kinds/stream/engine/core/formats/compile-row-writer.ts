@@ -15,7 +15,7 @@ export function compileRowWriter(schema: Schema): RecordWriter {
     nullWord: encoder.encode("null"),
     floats: "shortest",
     charAsText: true,
-    // JSON has no word for them, and NULL is something else.
+    // JSON cannot express them, and `null` would mean NULL.
     notFinite: encoder.encode('"not finite"'),
     text: "json",
     special: new Uint8Array(0),

@@ -230,7 +230,7 @@ export type AstSink = { readonly position: Position } & (
       readonly type: string;
       readonly settings: readonly AstSetting[];
     }
-  /** What PREVIEW adds: whoever looks. */
+  /** The sink that PREVIEW adds: the client that reads the rows. */
   | { readonly kind: "preview"; readonly rowsMax: number }
 );
 
@@ -275,7 +275,7 @@ export interface AstExplain {
 /** `PREVIEW SELECT … [LIMIT n]`: the rows of a query for whoever asks, for as long as they look. */
 export interface AstPreview {
   readonly kind: "preview";
-  /** Without sinks. */
+  /** The query, without sinks. */
   readonly query: AstContinuousQuery;
   /** `LIMIT n`. */
   readonly rowsMax: number | undefined;
