@@ -379,7 +379,6 @@ function withSlotsOf(topology: Topology, held: ReadonlyMap<string, number>): Top
   return held.size === 0 ? topology : { ...topology, workers };
 }
 
-<<<<<<< HEAD
 /** Without FOR it is one of the query that has the name. */
 function fromCheckpoint(
   { checkpoint, query, position }: NonNullable<Of<"query">["from"]>,
@@ -392,10 +391,7 @@ function fromCheckpoint(
   throw new OperatingError("BinderError", "never", message, { number: 2029, position, hint });
 }
 
-/** Rows are shown while somebody looks, so a preview is asked for in a way that can show them. */
-=======
 /** A preview shows rows while it is read, so it needs a request that can stream them. */
->>>>>>> ce95aaa2 (docs: comments of the last weeks in plain sentences)
 function refusePreview({ position }: Statement): OperatingError {
   return new OperatingError("BinderError", "never", "PREVIEW stands alone, not in a bundle", {
     number: 2029,
