@@ -227,3 +227,101 @@ test("[SC50, SC51] savepoints are taken, listed and dropped over HTTP", async (t
   assert.equal((await call("GET", "queries/nobody/checkpoints")).status, 404);
   assert.equal((await call("POST", "queries/q/checkpoints?wait=1s")).status, 400);
 });
+
+const created: readonly (readonly [path: string, body: object])[] = [
+  ["sources", { name: "asks", schema: [column] }],
+  [
+    "physical-sources",
+    { logical_source: "asks", type: "File", config: { FILE_PATH: "b" }, worker: "w1" },
+  ],
+  ["sinks", { name: "cold", type: "File", config: { FILE_PATH: "c" }, worker: "w2" }],
+  ["queries", { name: "q", statement: "SELECT a FROM asks INTO cold" }],
+  ["queries", { statement: "SELECT ts FROM bids INTO hot" }],
+];
+
+/** Every filter of the request table, and what it leaves. */
+const filtered: readonly (readonly [path: string, want: readonly string[]])[] = [
+  ["sources", ["asks", "bids"]],
+  ["sources?by_name=ASKS", ["asks"]],
+  ["physical-sources", ["2", "5"]],
+  ["physical-sources?for_logical=asks", ["5"]],
+  ["physical-sources?on_node=host-w1", ["5"]],
+  ["physical-sources?on_node=w2", []],
+  ["physical-sources?by_type=file", ["2", "5"]],
+  ["physical-sources?by_type=TCP", []],
+  ["physical-sources?by_type=File&on_node=w1&for_logical=bids", []],
+  ["sinks", ["cold", "hot"]],
+  ["sinks?by_name=HOT", ["hot"]],
+  ["sinks?on_node=host-w2:4601", ["cold"]],
+  ["sinks?by_type=void", ["hot"]],
+  ["queries", ["q", "8"]],
+  ["queries?by_name=Q", ["q"]],
+  ["queries?by_id=8", ["8"]],
+  ["queries?with_state=PENDING", ["q", "8"]],
+  ["queries?with_state=RUNNING", []],
+  ["queries?on_worker=w2", ["q"]],
+  ["workers", ["w1", "w2"]],
+  ["workers?by_name=w1", ["w1"]],
+  ["workers?by_host_name=host-w2", ["w2"]],
+  ["workers?with_state=ACTIVE", ["w1", "w2"]],
+  ["workers?with_state=UNREACHABLE", []],
+  ["workers?with_capacity=1001", []],
+];
+const missing = [
+  "sources?by_name=no",
+  "physical-sources?for_logical=no",
+  "physical-sources?on_node=no",
+  "sinks?by_name=no",
+  "sinks?on_node=no",
+  "queries?by_name=no",
+  "queries?by_id=99",
+  "queries?on_worker=no",
+  "workers?by_name=no",
+  "workers?by_host_name=no",
+  ...["sources/no", "views/no", "physical-sources/99", "sinks/no", "queries/no", "workers/no"],
+];
+
+test("[SC83] every request of the table over HTTP, with each filter, answer and absence", async (t) => {
+  const { call } = await open(t);
+  for (const [path, body] of created) {
+    const { status, answer } = await call("POST", path, body);
+    assert.equal(status, path === "queries" ? 202 : 200, JSON.stringify(answer));
+  }
+  for (const [path, want] of filtered) {
+    const { answer } = await call("GET", path);
+    assert.deepEqual((answer.items as readonly Named[]).map(nameOf), want, path);
+  }
+  for (const path of missing) {
+    const { status, answer } = await call("GET", path);
+    assert.deepEqual([status, answer.code], [404, "DoesNotExist"], path);
+    assert.match(String(answer.hint), /lists what there is|There are: /, path);
+  }
+  const drop = async (path: string) => (await call("DELETE", path)).answer.dropped as Named | null;
+  const used = await call("DELETE", "sinks/cold");
+  assert.deepEqual([used.status, used.answer.code], [409, "ReferencedQueryExists"]);
+  const { answer } = await call("DELETE", "queries/q");
+  assert.deepEqual([answer.query_id, answer.name], ["7", "q"]);
+  assert.equal((await call("DELETE", "queries/no")).answer.query_id, null);
+  await call("POST", "sinks", { name: "spare", type: "Void" });
+  assert.equal(nameOf((await drop("sinks/spare")) ?? {}), "spare");
+  for (const path of [
+    "sources/no",
+    "views/no",
+    "physical-sources/99",
+    "sinks/spare",
+    "workers/no",
+  ]) {
+    assert.equal(await drop(path), null, path);
+  }
+});
+
+interface Named {
+  readonly name?: string | null;
+  readonly physical_source_id?: string;
+  readonly query_id?: string;
+  readonly worker_id?: string;
+}
+
+function nameOf({ name, physical_source_id: source, query_id: query, worker_id: worker }: Named) {
+  return name ?? source ?? query ?? worker;
+}
