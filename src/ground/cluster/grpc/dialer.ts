@@ -3,7 +3,8 @@
  * losing the session, which is noticed at once when the peer's machine closes its socket.
  */
 import { createClient } from "@connectrpc/connect";
-import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { createTransport } from "@connectrpc/connect/protocol-grpc";
+import { createNodeHttpClient, Http2SessionManager } from "@connectrpc/connect-node";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { assert } from "../../kernel/errors.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -13,6 +14,7 @@ import { closeReasonOf, tokenRefused } from "./close-reason.ts";
 import { decodeWorkerEnvelope, encodeControllerEnvelope } from "./codec.ts";
 import { ControlService } from "./gen/control_pb.ts";
 import { frameBytesMaxDefault, GrpcLink } from "./grpc-link.ts";
+import { joiningChunks } from "./join-chunks.ts";
 
 /** PEM texts. With `cert` and `key` the dialer authenticates itself (mutual TLS). */
 export interface DialerTls {
@@ -50,12 +52,17 @@ function dial(
   const { tls, clock, token, frameBytesMax = frameBytesMaxDefault } = options;
   const baseUrl = urlOf(address, tls !== undefined);
   const connection = new Http2SessionManager(baseUrl, {}, tls === undefined ? {} : tlsOptions(tls));
-  const transport = createGrpcTransport({
+  const client = createNodeHttpClient({ httpVersion: "2", sessionProvider: () => connection });
+  const transport = createTransport({
     baseUrl,
-    sessionManager: connection,
+    httpClient: joiningChunks(client),
+    useBinaryFormat: true,
+    interceptors: [],
     readMaxBytes: frameBytesMax,
     writeMaxBytes: frameBytesMax,
     acceptCompression: [],
+    sendCompression: null,
+    compressMinBytes: 0, // Nothing is compressed.
   });
   let linger: Timer | undefined;
   const link: ControllerLink = new GrpcLink({
