@@ -212,7 +212,7 @@ test("[SC43] several tables are read as they were at one revision", async (t) =>
   await changing;
 });
 
-test("[SC50, SC51] savepoints are taken, listed and dropped over HTTP", async (t) => {
+test("[SC31, SC50, SC51, SC52, SC53] savepoints are taken, listed and dropped over HTTP", async (t) => {
   const { planned, call } = await open(t);
   await planned.run("CREATE QUERY q AS SELECT ts FROM bids INTO hot");
   const asked = await call("POST", "queries/q/checkpoints?timeout=0s");
@@ -225,6 +225,16 @@ test("[SC50, SC51] savepoints are taken, listed and dropped over HTTP", async (t
   assert.equal((await call("DELETE", "queries/q/checkpoints/4")).answer.checkpoint, 4);
   assert.equal((await call("DELETE", "queries/q/checkpoints/5")).answer.checkpoint, null);
   assert.equal((await call("GET", "queries/nobody/checkpoints")).status, 404);
+  const settings = { CHECKPOINTS_KEPT: 3, checkpoint_timeout: "5 MINUTE" };
+  const from_checkpoint = { checkpoint: 4, query: "q" };
+  const body = { name: "r", statement: `${create}; `, settings, from_checkpoint };
+  const begun = await call("POST", "queries", body);
+  assert.equal(begun.answer.code, "conflict", "its row has a plan without fragments");
+  const { statement } = (await call("POST", "queries", { ...body, from_checkpoint: undefined }))
+    .answer.query as { readonly statement: string };
+  assert.match(statement, /\nSET\(3 AS "QUERY".CHECKPOINTS_KEPT, '5 MINUTE' AS "QUERY"./);
+  const back = await call("POST", "queries/q/resume?from_checkpoint=4");
+  assert.match(String(back.answer.message), /only a paused query/);
   assert.equal((await call("POST", "queries/q/checkpoints?wait=1s")).status, 400);
 });
 

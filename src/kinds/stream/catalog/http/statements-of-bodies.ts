@@ -70,19 +70,20 @@ function sinkStatement(body: Given<typeof createSinkSchema>): string {
 }
 
 function queryStatement(body: Given<typeof createQuerySchema>): string {
-  const start = startOf(body);
-  const written = start === "" ? body.statement : body.statement.replace(/;\s*$/, "");
-  const statement = `${written}${start}`;
+  const end = endOf(body);
+  const written = end === "" ? body.statement : body.statement.replace(/;\s*$/, "");
+  const statement = `${written}${end}`;
   if (body.name === undefined) return statement;
   const create = body.or_replace ? "CREATE OR REPLACE QUERY " : "CREATE QUERY ";
   return `${create}${ifNotExists(body)}${quoteName(body.name)} AS ${statement}`;
 }
 
-/** On a line of its own, since the statement may end with a comment. */
-function startOf({ from_checkpoint: from }: Given<typeof createQuerySchema>): string {
-  if (from === undefined) return "";
-  const of = from.query === undefined ? "" : ` FOR ${quoteText(from.query)}`;
-  return `\nFROM CHECKPOINT ${from.checkpoint}${of}`;
+/** On lines of its own, since the statement may end with a comment. */
+function endOf({ settings = {}, from_checkpoint: from }: Given<typeof createQuerySchema>): string {
+  const set = setOf(printSettings("QUERY", settings));
+  const of = from?.query === undefined ? "" : ` FOR ${quoteText(from.query)}`;
+  const start = from === undefined ? "" : `\nFROM CHECKPOINT ${from.checkpoint}${of}`;
+  return `${set === "" ? "" : `\n${set.trim()}`}${start}`;
 }
 
 /** An error's place in the text that the caller wrote, which is in the statement. */

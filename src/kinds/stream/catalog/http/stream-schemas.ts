@@ -225,6 +225,9 @@ export const createQuerySchema = onlyFields({
     .boolean()
     .default(false)
     .describe("Takes the place of the query that has the name, with fresh state."),
+  settings: givenSettings
+    .optional()
+    .describe('Those of the query, as CHECKPOINT_INTERVAL: "5 SEC"; or SET in the statement.'),
   from_checkpoint: onlyFields({
     checkpoint: z.int().min(1),
     query: name.optional().describe("Its name or id; where it is absent, the query's own name."),

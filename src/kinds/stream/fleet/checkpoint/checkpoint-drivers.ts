@@ -40,7 +40,11 @@ interface Driver {
 
 type Checkpointed = Extract<StreamReport, { readonly kind: "checkpointed" }>;
 
-const timeoutMs = 600_000;
+const timeoutMsDefault = 600_000;
+
+function timeoutMsOf({ settings }: Plan): number {
+  return settings.checkpointTimeoutMs ?? timeoutMsDefault;
+}
 
 export class CheckpointDrivers {
   readonly #options: CheckpointDriversOptions;
@@ -123,7 +127,8 @@ export class CheckpointDrivers {
         last,
         savepointsTaken: query.savepoints_taken,
         intervalMs: plan.settings.checkpointIntervalMs,
-        timeoutMs,
+        pauseMs: plan.settings.checkpointPauseMs ?? 0,
+        timeoutMs: timeoutMsOf(plan),
         nowMs: clock.nowMs(),
       }),
       beganMs: clock.nowMs(),
@@ -173,7 +178,8 @@ export class CheckpointDrivers {
         changed(queryId);
         break;
       case "givenUp": {
-        const message = `checkpoint ${effect.checkpoint} of epoch ${epoch} lacked ${effect.missing.join(", ")} after ${timeoutMs / 60_000} min`;
+        const seconds = timeoutMsOf(driver.plan) / 1_000;
+        const message = `checkpoint ${effect.checkpoint} of epoch ${epoch} lacked ${effect.missing.join(", ")} after ${seconds} s`;
         this.#fail(driver, new OperatingError("query_failed", "backoff", message));
         break;
       }

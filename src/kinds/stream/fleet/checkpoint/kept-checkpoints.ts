@@ -15,16 +15,18 @@ interface KeptRow {
   readonly manifest: string;
 }
 
-/** Removes the rows that `newest` makes needless; what only they referred to may be deleted. */
+/**
+ * Removes all rows but those of savepoints and of the newest other checkpoints; what only they
+ * referred to may be deleted.
+ */
 export async function dropOldCheckpoints(
   tx: CatalogTx,
   queryId: string,
-  newest: number,
+  keptMax: number,
 ): Promise<readonly string[]> {
   const rows = await rowsOf(tx, queryId);
-  const isOld = ({ checkpoint, savepoint }: KeptRow): boolean =>
-    savepoint === null && checkpoint < newest;
-  const old = rows.filter(isOld);
+  const old = rows.filter(({ savepoint }) => savepoint === null).slice(0, -keptMax);
+  const isOld = (row: KeptRow): boolean => old.includes(row);
   if (old.length === 0) return [];
   await tx.db
     .deleteFrom("query_checkpoints")
@@ -35,7 +37,7 @@ export async function dropOldCheckpoints(
       old.map(({ checkpoint }) => checkpoint),
     )
     .execute();
-  for (const { checkpoint } of old) await unpin(tx, savepointCursor(queryId, "", checkpoint));
+  for (const { checkpoint } of old) await unpin(tx, keptCursor(queryId, "", checkpoint));
   const kept = rows.filter((row) => !isOld(row)).flatMap(pathsOfRow);
   const shared = new Set([...kept, ...(await objectsOfRelatives(tx, queryId))]);
   return old.flatMap(pathsOfRow).filter((path) => !shared.has(path));
@@ -96,14 +98,15 @@ export interface PinnedSources {
 
 /**
  * Pins the snapshots that Lake sources go on from: those of the newest checkpoint under one name,
- * which moves on, and those of each savepoint under its own. A query that rested may have made its
- * newest checkpoint a savepoint, whose snapshots are pinned only until now.
+ * which moves on, and those of each checkpoint that is kept for longer under its own. A query that
+ * rested may have made its newest checkpoint a savepoint, whose snapshots are pinned only until
+ * now.
  */
 export async function pinSources(
   tx: CatalogTx,
   sources: PinnedSources,
   newest: Manifest,
-  isSavepoint: boolean,
+  isKept: boolean,
 ): Promise<void> {
   const { queryId, plan } = sources;
   const nodes = plan.nodes.flatMap(({ id, op }) =>
@@ -117,7 +120,7 @@ export async function pinSources(
     await pinAll(tx, sources, JSON.parse(before.manifest) as Manifest, nodes, true);
   }
   await pinAll(tx, sources, newest, nodes, false);
-  if (isSavepoint) await pinAll(tx, sources, newest, nodes, true);
+  if (isKept) await pinAll(tx, sources, newest, nodes, true);
 }
 
 async function pinAll(
@@ -125,14 +128,14 @@ async function pinAll(
   { catalog, queryId }: PinnedSources,
   { checkpoint, fragments }: Manifest,
   nodes: readonly string[],
-  isSavepoint: boolean,
+  isKept: boolean,
 ): Promise<void> {
   for (const node of nodes) {
     const said = fragments.find(({ positions }) => positions[node] !== undefined);
     const pin = pinOf(said?.positions[node]);
     if (pin === undefined) continue;
-    const cursor = isSavepoint
-      ? savepointCursor(queryId, node, checkpoint)
+    const cursor = isKept
+      ? keptCursor(queryId, node, checkpoint)
       : `${cursorPrefix(queryId)}${node}`;
     await catalog.pinIn(tx, cursor, pin.table as TableId, pin.snapshot as SnapshotId);
   }
@@ -147,7 +150,7 @@ function cursorPrefix(queryId: string): string {
   return `stream-${queryId}-`;
 }
 
-function savepointCursor(queryId: string, node: string, checkpoint: number): string {
+function keptCursor(queryId: string, node: string, checkpoint: number): string {
   return `${cursorPrefix(queryId)}at-${checkpoint}-${node}`;
 }
 

@@ -138,6 +138,23 @@ test("[SD41] a savepoint stays, with its objects, until it is dropped", async ()
   assert.deepEqual(deleted, ["b", "a", "c"]);
 });
 
+test("[SD43] as many complete checkpoints are kept as the query says, besides savepoints", async () => {
+  const { given, rows } = await fixture();
+  const plan = { ...given.plan, settings: { ...given.plan.settings, checkpointsKept: 2 } };
+  for (const checkpoint of [1, 2, 3, 4, 5]) {
+    await recordCheckpoint({
+      ...given,
+      plan,
+      checkpoint,
+      savepoint: checkpoint === 3 ? 1 : undefined,
+    });
+  }
+  assert.deepEqual(
+    (await rows()).map(({ checkpoint }) => checkpoint),
+    [3, 4, 5],
+  );
+});
+
 test("[SD42] what another query has in common with it is deleted when neither refers to it", async () => {
   const { given, deleted } = await fixture();
   const { store } = given.lake;

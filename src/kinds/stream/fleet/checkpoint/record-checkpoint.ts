@@ -43,9 +43,10 @@ export async function recordCheckpoint(options: RecordCheckpoint): Promise<void>
     also: async (tx) => {
       if (!(await insertRow(tx, options, manifest))) return false;
       const { catalog } = lake;
-      const isSavepoint = options.savepoint !== undefined;
-      await pinSources(tx, { catalog, queryId, plan: options.plan }, manifest, isSavepoint);
-      free = await dropOldCheckpoints(tx, queryId, checkpoint);
+      const keptMax = options.plan.settings.checkpointsKept ?? 1;
+      const isApart = options.savepoint !== undefined || keptMax > 1;
+      await pinSources(tx, { catalog, queryId, plan: options.plan }, manifest, isApart);
+      free = await dropOldCheckpoints(tx, queryId, keptMax);
       return true;
     },
   });

@@ -4,7 +4,7 @@ import { type CheckpointEffect, QueryCheckpoints } from "./query-checkpoints.ts"
 
 function open(last = 0): QueryCheckpoints {
   const fragments = ["f0", "f1"];
-  const times = { intervalMs: 10, timeoutMs: 100, nowMs: 0 };
+  const times = { intervalMs: 10, pauseMs: 3, timeoutMs: 100, nowMs: 0 };
   return new QueryCheckpoints({ fragments, last, savepointsTaken: 2, ...times });
 }
 
@@ -25,8 +25,20 @@ test("[SD24] a checkpoint is recorded when every fragment has said its state", (
   assert.deepEqual(shortly(checkpoints.checkpointed(5, said("f0"))), ["record 5"]);
   assert.deepEqual(shortly(checkpoints.tick(1_000)), [], "nothing begins while it is recorded");
   assert.equal(checkpoints.dueMs, Number.POSITIVE_INFINITY);
-  assert.deepEqual(shortly(checkpoints.recorded(30)), ["tell 5"]);
-  assert.deepEqual(shortly(checkpoints.tick(40)), ["trigger 6"]);
+  assert.deepEqual(shortly(checkpoints.recorded(12)), ["tell 5"]);
+  assert.deepEqual(shortly(checkpoints.tick(19)), []);
+  assert.deepEqual(shortly(checkpoints.tick(20)), ["trigger 6"]);
+});
+
+test("[SD43] after one that took long the next one waits for the pause", () => {
+  const checkpoints = open(4);
+  checkpoints.tick(10);
+  checkpoints.checkpointed(5, said("f0"));
+  checkpoints.checkpointed(5, said("f1"));
+  checkpoints.recorded(30);
+  assert.equal(checkpoints.dueMs, 33);
+  assert.deepEqual(shortly(checkpoints.tick(32)), []);
+  assert.deepEqual(shortly(checkpoints.savepoint(3, 32)), ["trigger 6"], "a savepoint does not");
 });
 
 test("[SD24] what is said of another checkpoint does not count", () => {

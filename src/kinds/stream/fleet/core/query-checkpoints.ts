@@ -34,6 +34,8 @@ export interface QueryCheckpointsOptions {
   /** Requests for savepoints that are answered. */
   readonly savepointsTaken: number;
   readonly intervalMs: number;
+  /** The least time between the end of one and the beginning of the next. */
+  readonly pauseMs: number;
   /** One that takes longer is given up. */
   readonly timeoutMs: number;
   readonly nowMs: number;
@@ -46,6 +48,7 @@ export class QueryCheckpoints {
   /** The last complete one of this epoch. */
   #completed = 0;
   #dueMs: number;
+  #begunMs: number;
   #isRecording = false;
   /** Whether the one under way began when all fragments had ended. */
   #isLast = false;
@@ -61,6 +64,7 @@ export class QueryCheckpoints {
     this.#options = options;
     this.#round = new CheckpointRound(options.fragments);
     this.#number = options.last;
+    this.#begunMs = options.nowMs;
     this.#dueMs = options.nowMs + options.intervalMs;
     this.#savepointsAsked = options.savepointsTaken;
     this.#savepointsBegun = options.savepointsTaken;
@@ -125,7 +129,8 @@ export class QueryCheckpoints {
     this.#isRecording = false;
     this.#completed = this.#number;
     this.#round.close();
-    this.#dueMs = nowMs + this.#options.intervalMs;
+    const { intervalMs, pauseMs } = this.#options;
+    this.#dueMs = Math.max(this.#begunMs + intervalMs, nowMs + pauseMs);
     const tell = { kind: "tell", checkpoint: this.#number } as const;
     if (this.#isLast) {
       this.#isFinal = true;
@@ -145,6 +150,7 @@ export class QueryCheckpoints {
     this.#savepoint = this.#wantsSavepoint ? this.#savepointsAsked : undefined;
     this.#savepointsBegun = this.#savepointsAsked;
     this.#round.begin(this.#number);
+    this.#begunMs = nowMs;
     this.#dueMs = nowMs + this.#options.timeoutMs;
     return [{ kind: "trigger", checkpoint: this.#number, completed: this.#completed }];
   }

@@ -225,6 +225,10 @@ export interface QuerySettings {
   readonly idleTimeoutMs: number;
   readonly parallelism: number;
   readonly checkpointIntervalMs: number;
+  /** These three are absent in plans of older versions. */
+  readonly checkpointPauseMs?: number;
+  readonly checkpointTimeoutMs?: number;
+  readonly checkpointsKept?: number;
   /** How long fragments wait for their worker; absent in plans of older versions. */
   readonly replaceAfterMs?: number;
   /** The size of read buffers, and the largest fixed-width row. */

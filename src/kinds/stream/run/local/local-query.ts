@@ -151,7 +151,7 @@ export class LocalQuery {
       store: this.#store,
       fragments: this.#cut.fragments.map(({ name }) => name),
       intervalMs: this.#cut.plan.settings.checkpointIntervalMs,
-      timeoutMs: checkpointMsMax,
+      timeoutMs: this.#cut.plan.settings.checkpointTimeoutMs ?? checkpointMsMax,
       clock,
       trigger: (checkpoint) => this.#host.trigger(this.#run, checkpoint),
       completed: (checkpoint) => this.#host.completed(this.#run, checkpoint),

@@ -212,13 +212,15 @@ test("[SY29] late rows need a sink that is there, and one window", () => {
 
 test("[SY27] settings of a query", () => {
   const { settings } = examplePlan(
-    'SELECT ts FROM bids INTO Void() SET(\'fail\' AS "QUERY".LATE, \'250 ms\' AS "QUERY".IDLE_TIMEOUT, 2 AS "QUERY".PARALLELISM, 0 SEC AS "QUERY".REPLACE_AFTER)',
+    'SELECT ts FROM bids INTO Void() SET(\'fail\' AS "QUERY".LATE, \'250 ms\' AS "QUERY".IDLE_TIMEOUT, 2 AS "QUERY".PARALLELISM, 0 SEC AS "QUERY".REPLACE_AFTER, 2 SEC AS "QUERY".CHECKPOINT_PAUSE, 1 MINUTE AS "QUERY".CHECKPOINT_TIMEOUT, 5 AS "QUERY".CHECKPOINTS_KEPT)',
   );
   assert.deepEqual(
     [settings.late, settings.idleTimeoutMs, settings.parallelism, settings.checkpointIntervalMs],
     ["fail", 250, 2, 10_000],
   );
   assert.equal(settings.replaceAfterMs, 0);
+  const { checkpointPauseMs, checkpointTimeoutMs, checkpointsKept } = settings;
+  assert.deepEqual([checkpointPauseMs, checkpointTimeoutMs, checkpointsKept], [2_000, 60_000, 5]);
 });
 
 test("[SY5] a duration of a setting needs no quotes", () => {

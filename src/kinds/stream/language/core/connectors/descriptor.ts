@@ -14,7 +14,7 @@ export interface SettingDescriptor {
     | { readonly kind: "number"; readonly least: number; readonly most: number }
     | { readonly kind: "boolean" }
     /** Milliseconds, from a text such as `'5 SEC'`. */
-    | { readonly kind: "duration" }
+    | { readonly kind: "duration"; readonly leastMs?: number }
     | { readonly kind: "choice"; readonly choices: readonly string[] };
   /** Absent where there is none: the setting is then absent, too, unless it is required. */
   readonly default?: string | number | boolean;

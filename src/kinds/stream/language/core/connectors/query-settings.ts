@@ -36,6 +36,27 @@ export const querySettings: readonly SettingDescriptor[] = [
     description: "The time between two checkpoints.",
   },
   {
+    key: "CHECKPOINT_PAUSE",
+    type: duration,
+    default: 500,
+    description:
+      "On a cluster, the least time between the end of a checkpoint and the beginning of the next one, however long it took. A savepoint does not wait.",
+  },
+  {
+    key: "CHECKPOINT_TIMEOUT",
+    type: { kind: "duration", leastMs: 1_000 },
+    default: 600_000,
+    description:
+      "How long a checkpoint may take, 1 second at least. On a cluster the query then goes on from the last complete one.",
+  },
+  {
+    key: "CHECKPOINTS_KEPT",
+    type: integer(1, 100),
+    default: 1,
+    description:
+      "On a cluster, how many complete checkpoints are kept, the newest ones. Savepoints do not count.",
+  },
+  {
     key: "REPLACE_AFTER",
     type: duration,
     default: 10_000,

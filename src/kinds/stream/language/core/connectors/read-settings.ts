@@ -128,7 +128,8 @@ function readValue(descriptor: SettingDescriptor, { value, position }: AstSettin
           "The units are MS, SEC, MINUTE, HOUR and DAY.",
         );
       }
-      return ms;
+      if (ms >= (type.leastMs ?? 0)) return ms;
+      throw invalid(`${key} is at least ${type.leastMs} MS, not '${raw}'`, position);
     }
     case "choice": {
       const chosen = type.choices.find((one) => one.toUpperCase() === raw.toUpperCase());
