@@ -27,3 +27,13 @@ test("[SC81] each code of a refusal is in the script", () => {
   const missing = Object.keys(catalogCodes).filter((code) => !script.includes(`error ${code}: `));
   assert.deepEqual(missing, ["TooManyRequests"], "which [SC14] provokes, with many requests");
 });
+
+test("[SC81] each code, and each other word for it, is explained", () => {
+  const docs = readFileSync(join(import.meta.dirname, "../../../../../docs/stream.md"), "utf8");
+  const others = ["WorkerNotFound", "LogicalSourceNotFound", "PhysicalSourcesExist"];
+  const words = [...Object.keys(catalogCodes), ...others, "ActiveQueriesExist", "InvalidTopology"];
+  assert.deepEqual(
+    words.filter((word) => !docs.includes(word)),
+    [],
+  );
+});
