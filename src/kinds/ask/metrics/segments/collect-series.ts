@@ -77,19 +77,6 @@ function isList(places: Place | readonly Place[]): places is readonly Place[] {
   return Array.isArray(places);
 }
 
-/** The number of rows that the request would read, for limits and estimates, without decoding. */
-export function countRows(readers: readonly SegmentReader[], request: CollectRequest): number {
-  let rows = 0;
-  for (const { series } of readers) {
-    const matches = series.interner.matcher(request.matchers);
-    const { matchers, shard, shardCount, range } = request;
-    for (const row of series.select(matchers, matches, shard, shardCount, range)) {
-      rows += (series.rowCount[row] as number) + (series.histogramCount[row] as number);
-    }
-  }
-  return rows;
-}
-
 /** Where a part of a series is stored. */
 type Place =
   | { readonly reader: SegmentReader; readonly window: RowWindow; readonly row: number }

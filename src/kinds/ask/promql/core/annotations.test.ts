@@ -12,7 +12,6 @@ import {
   mergeMessages,
   mixedClassicNativeHistograms,
   mixedFloatsHistograms,
-  possibleNonCounterLabel,
   startTimeOverlap,
 } from "./annotations.ts";
 
@@ -35,10 +34,6 @@ const texts: [{ level: string; message: string }, string][] = [
   [
     incompatibleTypesInBinaryOperation("float", "+", "histogram"),
     'info: incompatible sample types encountered for binary operator "+": float + histogram',
-  ],
-  [
-    possibleNonCounterLabel("m", "gauge"),
-    'info: metric might not be a counter, __type__ label is not set to "counter" or "histogram", got "gauge": "m"',
   ],
   [
     forcedMonotonicity("m", {

@@ -108,12 +108,6 @@ export function possibleNonCounter(metricName: string): Note {
   );
 }
 
-export function possibleNonCounterLabel(metricName: string, typeLabel: string): Note {
-  return info(
-    `metric might not be a counter, __type__ label is not set to "counter" or "histogram", got ${quoteText(typeLabel)}: ${quoteText(metricName)}`,
-  );
-}
-
 export function incompatibleTypesInBinaryOperation(
   left: SampleType,
   operator: string,

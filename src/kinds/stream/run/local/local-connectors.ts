@@ -43,7 +43,7 @@ export interface LocalPlaces {
   readonly lake?: FragmentLake;
   /** The streams of the system; absent where there are none. */
   readonly system?: SystemCalls;
-  /** To those who look at previews; absent where nobody can. */
+  /** Where previews put their rows; absent in a process without previews. */
   readonly preview?: PreviewPlace;
 }
 
