@@ -2,7 +2,7 @@
  * What the fragments of a run have said of its checkpoints: the newest is under way, and each
  * fragment answers it whenever it is triggered. A fragment that has ended answers with its last
  * state, which is stored with the first checkpoint that asks for it, and with what its sinks had
- * prepared until a checkpoint that it answered so is complete. Rules: SD7.
+ * prepared until a checkpoint that it answered so is complete. Rules: SD7, SD32.
  */
 import type { EncodedFragment, ManifestFragment, Prepared } from "../../run/core/index.ts";
 
@@ -33,9 +33,13 @@ export interface ToSay {
 
 export class CheckpointBook {
   #checkpoint = 0;
+  /** The newest that was triggered here; the barriers of a newer one may be faster. */
+  #triggered = 0;
   #completed = 0;
   /** Of the checkpoint under way, by fragment. */
   #said = new Map<string, Said>();
+  /** Of the one before it, until it is known whether that is complete. */
+  #before: { readonly checkpoint: number; readonly said: ReadonlyMap<string, Said> } | undefined;
   readonly #ended = new Map<string, LastState>();
   /** Each fragment in the last complete checkpoint. */
   readonly #base: Map<string, ManifestFragment>;
@@ -46,18 +50,21 @@ export class CheckpointBook {
 
   /** `isNew`: nobody has been told to begin it. */
   trigger(checkpoint: number): { isNew: boolean; store: ToStore[]; say: ToSay[] } {
-    const isNew = checkpoint > this.#checkpoint;
-    if (isNew) {
-      this.#checkpoint = checkpoint;
-      this.#said = new Map();
-    }
-    const say = checkpoint === this.#checkpoint ? this.#sayings() : [];
-    return { isNew, say, store: isNew ? this.#storeLast() : [] };
+    const isNew = checkpoint > this.#triggered;
+    if (isNew) this.#triggered = checkpoint;
+    this.#begin(checkpoint);
+    const isThis = checkpoint === this.#checkpoint;
+    return {
+      isNew,
+      say: isThis ? this.#sayings() : [],
+      store: isNew && isThis ? this.#storeLast() : [],
+    };
   }
 
   /** A state that the checkpoint under way has to have; else nothing. */
   acknowledged(checkpoint: number, state: EncodedFragment): ToStore[] {
     const { fragment, prepared } = state;
+    this.#begin(checkpoint);
     if (checkpoint !== this.#checkpoint || this.#said.has(fragment)) return [];
     this.#said.set(fragment, { prepared, state: undefined });
     return [{ checkpoint, state, previous: this.#base.get(fragment) }];
@@ -88,9 +95,23 @@ export class CheckpointBook {
   complete(checkpoint: number): boolean {
     if (checkpoint <= this.#completed) return false;
     this.#completed = checkpoint;
-    if (checkpoint !== this.#checkpoint) return true;
-    for (const { state } of this.#sayings()) this.#base.set(state.fragment, state);
+    const said = checkpoint === this.#checkpoint ? this.#said : this.#saidBefore(checkpoint);
+    for (const [fragment, { state }] of said) {
+      if (state !== undefined) this.#base.set(fragment, state);
+    }
     return true;
+  }
+
+  /** A checkpoint that is newer than the one under way takes its place (SD32). */
+  #begin(checkpoint: number): void {
+    if (checkpoint <= this.#checkpoint) return;
+    this.#before = { checkpoint: this.#checkpoint, said: this.#said };
+    this.#checkpoint = checkpoint;
+    this.#said = new Map();
+  }
+
+  #saidBefore(checkpoint: number): ReadonlyMap<string, Said> {
+    return this.#before?.checkpoint === checkpoint ? this.#before.said : new Map();
   }
 
   #sayings(): ToSay[] {

@@ -268,6 +268,35 @@ test("[SD7] every fragment answers a checkpoint whenever it is triggered", () =>
   assert.deepEqual(world.acknowledged(3, "a"), ["store 3 a on a1"]);
 });
 
+test("[SD32] what a barrier brought before the trigger counts, and the trigger still begins it here", () => {
+  const world = new World().running();
+  assert.deepEqual(world.acknowledged(1, "b"), ["store 1 b on nothing"]);
+  assert.deepEqual(world.stored(1, "b", "b1"), []); // Nobody has asked yet.
+  assert.deepEqual(world.trigger(1), ["trigger 1", "s checkpointed 1 b"]);
+  assert.deepEqual(world.acknowledged(1, "a"), ["store 1 a on nothing"]);
+  assert.deepEqual(world.stored(1, "a", "a1"), ["s checkpointed 1 a"]);
+  // The barrier of the second also comes before it is told that the first is complete.
+  assert.deepEqual(world.acknowledged(2, "b"), ["store 2 b on nothing"]);
+  world.stored(2, "b", "b2");
+  assert.deepEqual(world.trigger(2, 1), ["completed 1", "trigger 2", "s checkpointed 2 b"]);
+  assert.deepEqual(world.acknowledged(2, "a"), ["store 2 a on a1"]);
+  world.stored(2, "a", "a2");
+  world.complete(2);
+  world.trigger(3, 2);
+  assert.deepEqual(world.acknowledged(3, "b"), ["store 3 b on b2"]);
+});
+
+test("[SD32] an end after the barrier is not what a checkpoint before it gets", () => {
+  const world = new World().running();
+  world.acknowledged(1, "b");
+  world.stored(1, "b", "b1");
+  assert.deepEqual(world.ended("b", "p"), [
+    "fragment/q/b=TERMINATED",
+    "tell a=RUNNING b=TERMINATED",
+  ]);
+  assert.deepEqual(world.trigger(1), ["trigger 1", "s checkpointed 1 b"]);
+});
+
 test("[SD7] restored state is the base of the first checkpoint", () => {
   const world = new World();
   world.register(1, [manifest("a", "restored")]);
