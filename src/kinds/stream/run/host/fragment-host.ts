@@ -281,8 +281,14 @@ export class FragmentHost {
   /** Everything until here is in the checkpoint; what is sent from now on is behind its barrier. */
   #take(checkpoint: number): void {
     if (this.#isEnding) return;
-    const state = this.#encode(checkpoint);
-    for (const sender of this.#senders) sender.tell({ kind: "barrier", checkpoint });
+    let state: Omit<EncodedFragment, "prepared">;
+    try {
+      state = this.#encode(checkpoint);
+      for (const sender of this.#senders) sender.tell({ kind: "barrier", checkpoint });
+    } catch (thrown) {
+      this.#fail(thrown); // Whoever began the checkpoint has others to tell.
+      return;
+    }
     this.#taking = this.#flushSinks().then(
       (prepared) => {
         if (!this.#isClosed) this.#options.acknowledged(checkpoint, { ...state, prepared });
