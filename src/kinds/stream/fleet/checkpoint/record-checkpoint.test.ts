@@ -99,6 +99,18 @@ test("[SD27] the newest checkpoint stays, and ends the row of failures", async (
   assert.equal((await failures())?.failures_in_a_row, 0);
 });
 
+test("[SD34] files of a checkpoint that its leader could not record stay for the next leader", async () => {
+  const { given, deleted } = await fixture();
+  const [first] = given.fragments;
+  assert.ok(first !== undefined);
+  const files = [{ path: "main/t/1.parquet" }];
+  const about = { tableId: 1, table: "t", readSnapshot: 1, columns: [], putAtMs: 0 };
+  const prepared = new Map([[3, JSON.stringify({ ...about, files })]]);
+  const lost = { ...given, lease: () => undefined, fragments: [{ ...first, prepared }] };
+  await assert.rejects(recordCheckpoint(lost), { code: "conflict" });
+  assert.deepEqual(deleted, []);
+});
+
 test("[SD28] objects that only older checkpoints refer to are deleted", async () => {
   const { given, deleted } = await fixture();
   const withObjects = (checkpoint: number, ...paths: readonly string[]): RecordCheckpoint => {

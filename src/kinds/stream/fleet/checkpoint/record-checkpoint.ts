@@ -35,6 +35,7 @@ export async function recordCheckpoint(options: RecordCheckpoint): Promise<void>
     prepared,
     token: `stream-${queryId}-${checkpoint}-${epoch}`,
     message: `checkpoint ${checkpoint} of the query ${queryId}`,
+    mayBeCommittedElsewhere: true, // By the next leader: workers say what they prepared again.
     transaction: async (body) => {
       const grant = lease();
       if (grant === undefined) throw notOurs("this process does not lead any more");

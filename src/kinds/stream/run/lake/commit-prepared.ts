@@ -1,7 +1,7 @@
 /**
  * Commits what Lake sinks prepared, in a transaction with whatever else belongs to it. A commit
  * that loses a race against a change of a table's columns is tried again if its files still fit;
- * files of one that failed are deleted. Rules: SU42 to SU44.
+ * files of one that failed are deleted, unless somebody else may commit them. Rules: SU42 to SU44.
  */
 import type { Commit, SnapshotId } from "../../../../data/lake/index.ts";
 import { backoffMs } from "../../../../ground/kernel/backoff.ts";
@@ -25,6 +25,8 @@ export interface CommitPrepared {
   readonly message: string;
   /** Runs in the same transaction, before the commit; `false`: it was done before. */
   readonly also?: (tx: CatalogTx) => Promise<boolean>;
+  /** Whether somebody else may commit the same files when this commit fails. */
+  readonly mayBeCommittedElsewhere?: boolean;
   /** Runs the transaction; by default the store does, under no lease. */
   readonly transaction?: (body: (tx: CatalogTx) => Promise<void>) => Promise<void>;
 }
@@ -38,12 +40,12 @@ type CommittingLake = Pick<StreamLake, "catalog" | "clock" | "objects" | "prng" 
 
 export async function commitPrepared(
   lake: CommittingLake,
-  { prepared, token, message, also, transaction }: CommitPrepared,
+  { prepared, token, message, also, mayBeCommittedElsewhere, transaction }: CommitPrepared,
 ): Promise<void> {
   const run = transaction ?? ((body) => lake.store.catalogTransaction(body));
   let files: readonly PreparedFiles[] = [...prepared.values()].map(parsePrepared);
   let readSnapshot = Math.min(...files.map((each) => each.readSnapshot)) as SnapshotId;
-  let isUnknown = false;
+  let isUnknown = mayBeCommittedElsewhere === true;
   for (let failures = 1; ; failures += 1) {
     try {
       for (const each of files) checkAge(each, lake.clock.wallMs());
