@@ -10,6 +10,7 @@ import { type RunResult, runPlan } from "./run-plan.ts";
 import { runSeeds, type Totals } from "./run-seeds.ts";
 import { productionSeams } from "./seams.ts";
 import { shrinkPlan } from "./shrink-plan.ts";
+import { streamFaultKinds } from "./streams/plan-streams.ts";
 import { tableFaultKinds } from "./tables/plan-tables.ts";
 
 const help = `Usage: npm run sim -- [options]
@@ -88,7 +89,12 @@ function sayTotals({ counters, virtualMs, events, faults, faultsMin, virtualMsMi
   say(`events         ${events}`);
   say(`faults         ${faults}, at least ${faultsMin} a seed`);
   if (!isDiskSuite(suite)) {
-    for (const kind of [...faultKinds, ...tableFaultKinds, ...loadFaultKinds]) {
+    for (const kind of [
+      ...faultKinds,
+      ...tableFaultKinds,
+      ...loadFaultKinds,
+      ...streamFaultKinds,
+    ]) {
       const count = counters.get(`fault: ${kind}`);
       if (count > 0 || suite === "fleet") say(`  ${kind.padEnd(28)} ${count}`);
     }

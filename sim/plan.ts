@@ -15,10 +15,13 @@ import {
 } from "./load/plan-load.ts";
 import { drawExpression } from "./promql/expressions.ts";
 import {
+  drawStreamFault,
   drawStreamSteps,
   drawStreamsSettings,
   type StreamAction,
+  type StreamFault,
   type StreamsSettings,
+  streamFaultKinds,
 } from "./streams/plan-streams.ts";
 import {
   drawTableSteps,
@@ -154,7 +157,8 @@ export type Fault =
       readonly forMs: number;
     }
   | TableFault
-  | LoadFault;
+  | LoadFault
+  | StreamFault;
 
 export type FaultKind = Fault["kind"];
 
@@ -197,11 +201,13 @@ export interface Plan {
   readonly steps: readonly Step[];
 }
 
+type CommonKind = Exclude<FaultKind, TableFault["kind"] | LoadFault["kind"] | StreamFault["kind"]>;
+
 /**
  * Those of every world. Worlds with tables or load tests have others besides: `tableFaultKinds`,
  * `loadFaultKinds`.
  */
-export const faultKinds: readonly Exclude<FaultKind, TableFault["kind"] | LoadFault["kind"]>[] = [
+export const faultKinds: readonly CommonKind[] = [
   "crash",
   "pause",
   "partition",
@@ -224,6 +230,20 @@ export const faultKinds: readonly Exclude<FaultKind, TableFault["kind"] | LoadFa
   "store_outage",
   "store_partition",
   "store_slow",
+];
+
+const workFaultKinds: ReadonlySet<CommonKind> = new Set([
+  "artifact_loss",
+  "artifact_corruption",
+  "leaf_kill",
+  "leaf_artifact_loss",
+  "crash_between_spans",
+]);
+
+/** Those of worlds with continuous queries. */
+export const streamsFaultKinds: readonly FaultKind[] = [
+  ...faultKinds.filter((kind) => !workFaultKinds.has(kind)),
+  ...streamFaultKinds,
 ];
 
 /** The virtual time during which faults happen. */
@@ -286,6 +306,8 @@ export function planIn(suite: Suite, seed: number): Plan {
 
 /** The virtual time during which faults happen to continuous queries. */
 const streamsPhaseMs = 150_000;
+/** Workers, sources and sinks are there by then. */
+const streamsQuietMs = 7_000;
 
 /** A world with continuous queries. */
 export function planOfStreams(seed: number): Plan {
@@ -300,7 +322,10 @@ export function planOfStreams(seed: number): Plan {
     settings: { ...settings, changesKept: Math.max(settings.changesKept, 256) },
     streams: drawStreamsSettings(prng.fork("streams"), topology.workers),
     durationMs: streamsPhaseMs,
-    steps: inOrder(drawStreamSteps(prng.fork("stream steps"), streamsPhaseMs)),
+    steps: inOrder([
+      ...drawStreamsFaults(prng.fork("faults")),
+      ...drawStreamSteps(prng.fork("stream steps"), streamsPhaseMs),
+    ]),
   };
 }
 
@@ -349,21 +374,39 @@ export function drawSettings(prng: Prng): Settings {
 
 function drawFaults(prng: Prng): Step[] {
   const count = 24 + prng.below(32);
+  const betweenMs = [quietMs, faultPhaseMs - 20_000] as const;
+  return drawFaultSteps(prng, count, betweenMs, () => drawFault(prng, faultKinds));
+}
+
+function drawFaultSteps(
+  prng: Prng,
+  count: number,
+  [fromMs, untilMs]: readonly [number, number],
+  draw: () => Fault,
+): Step[] {
   const steps: Step[] = [];
   for (let index = 0; index < count; index += 1) {
-    const atMs = quietMs + prng.next() * (faultPhaseMs - quietMs - 20_000);
-    steps.push({ atMs, ...drawFault(prng) });
+    const atMs = fromMs + prng.next() * (untilMs - fromMs);
+    steps.push({ atMs, ...draw() });
     // Trouble comes in clusters: a second fault within the reaction to the first finds most.
     if (prng.next() < 0.35) {
-      steps.push({ atMs: atMs + prng.next() * 6_000, ...drawFault(prng) });
+      steps.push({ atMs: atMs + prng.next() * 6_000, ...draw() });
       index += 1;
     }
   }
   return steps;
 }
 
-function drawFault(prng: Prng): Fault {
-  const kind = faultKinds[prng.below(faultKinds.length)] ?? "crash";
+/** Faults of continuous queries, and those of every world that are not about other work. */
+function drawStreamsFaults(prng: Prng): Step[] {
+  const count = 5 + prng.below(12);
+  const kinds = faultKinds.filter((kind) => !workFaultKinds.has(kind));
+  const draw = (): Fault => (prng.next() < 0.2 ? drawStreamFault(prng) : drawFault(prng, kinds));
+  return drawFaultSteps(prng, count, [streamsQuietMs, streamsPhaseMs - 10_000], draw);
+}
+
+function drawFault(prng: Prng, kinds: readonly CommonKind[]): Fault {
+  const kind = kinds[prng.below(kinds.length)] ?? "crash";
   const target = (): number => prng.below(60);
   /** Mostly short, sometimes longer than every timeout. */
   const forMs = (): number =>

@@ -9,7 +9,7 @@ import { availableParallelism } from "node:os";
 import { test } from "node:test";
 import { Counters } from "./checks/counters.ts";
 import { loadFaultKinds } from "./load/plan-load.ts";
-import { faultKinds, type Plan, planOf } from "./plan.ts";
+import { faultKinds, type Plan, planOf, streamsFaultKinds } from "./plan.ts";
 import { plants } from "./plants/plants.ts";
 import { runPlan } from "./run-plan.ts";
 import { catchPlants, runSeeds } from "./run-seeds.ts";
@@ -23,7 +23,7 @@ const seedCount = 60;
  * and seeds in which a worker that takes no work rejects some, which happens in one of sixty.
  */
 const more = [
-  { suite: "streams", start: 1, count: 8 },
+  { suite: "streams", start: 1, count: 12 },
   { start: 114, count: 1 },
   { suite: "tables", start: seedCount + 1, count: 6 },
   { suite: "load", start: seedCount + 1, count: 3 },
@@ -196,7 +196,7 @@ test(
       assert(isShort || totals.faultsMin >= 20, "each seed has twenty faults");
       counters.merge(totals.counters.all());
     }
-    const kinds = [...faultKinds, ...tableFaultKinds, ...loadFaultKinds];
+    const kinds = [...faultKinds, ...tableFaultKinds, ...loadFaultKinds, ...streamsFaultKinds];
     const never = [...kinds.map((kind) => `fault: ${kind}`), ...coverage].filter(
       (name) => counters.get(name) === 0,
     );

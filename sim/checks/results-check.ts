@@ -63,7 +63,11 @@ export class ResultsCheck {
       this.#lastFile = fileId;
       this.#add(path);
     }
-    for (const { query_id: queryId, checkpoint } of this.#reader.checkpoints()) {
+    // Savepoints stay beside the newest one.
+    const newest = new Map(
+      this.#reader.checkpoints().map(({ query_id, checkpoint }) => [query_id, checkpoint]),
+    );
+    for (const [queryId, checkpoint] of newest) {
       const results = this.#resultsOf(queryId);
       if (results === undefined || results.checkpoint === checkpoint) continue;
       this.#verdict.require(checkpoint > results.checkpoint, "I46", () => {

@@ -92,7 +92,7 @@ export class StreamsReader implements StreamRows {
 
   checkpoints(): readonly CheckpointRow[] {
     return this.#database.rows(
-      "SELECT query_id, checkpoint, epoch FROM query_checkpoints",
+      "SELECT query_id, checkpoint, epoch FROM query_checkpoints ORDER BY query_id, checkpoint",
     ) as unknown as CheckpointRow[];
   }
 

@@ -38,6 +38,27 @@ export type StreamAction =
       readonly queries: readonly PlannedQuery[];
     };
 
+export type StreamFault =
+  /** Several workers are killed, one shortly after the other. */
+  | {
+      readonly kind: "stream_kills";
+      readonly first: number;
+      readonly count: number;
+      readonly gapMs: number;
+      readonly dark: boolean;
+      readonly forMs: number;
+    }
+  /** Host after host is cut off from all others, and comes back in another order. */
+  | { readonly kind: "stream_clogs"; readonly gapMs: number; readonly forMs: number }
+  /** The next few calls of the object store fail, having done what they were asked or not. */
+  | { readonly kind: "stream_objects"; readonly count: number };
+
+export const streamFaultKinds: readonly StreamFault["kind"][] = [
+  "stream_kills",
+  "stream_clogs",
+  "stream_objects",
+];
+
 export type StreamStep = StreamAction & { readonly atMs: number };
 
 export const streamNames = 5;
@@ -91,6 +112,21 @@ export function drawStreamAction(prng: Prng): StreamAction {
   if (draw < 0.84) return { kind: "stream_pause", name };
   if (draw < 0.92) return { kind: "stream_resume", name };
   return { kind: "stream_bundle", drop: name, queries: [drawQuery(prng), drawQuery(prng)] };
+}
+
+export function drawStreamFault(prng: Prng): StreamFault {
+  const kind = streamFaultKinds[prng.below(streamFaultKinds.length)] ?? "stream_kills";
+  switch (kind) {
+    case "stream_kills":
+      return {
+        ...{ kind, first: prng.below(60), count: 2 + prng.below(4), gapMs: prng.next() * 3_000 },
+        ...{ dark: prng.next() < 0.3, forMs: 200 + prng.next() * 15_000 },
+      };
+    case "stream_clogs":
+      return { kind, gapMs: prng.next() * 3_000, forMs: 500 + prng.next() * 15_000 };
+    case "stream_objects":
+      return { kind, count: 1 + prng.below(5) };
+  }
 }
 
 function drawStop(prng: Prng): StopWord {

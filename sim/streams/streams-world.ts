@@ -101,6 +101,12 @@ export class StreamsWorld {
     this.exchange.lifeEnded(life, dark);
   }
 
+  /** A fault was inflicted, in whatever states the queries are. */
+  faulted(kind: string): void {
+    const states = new Set(this.#reader.queries.values().map(({ state }) => state));
+    for (const state of states) this.#options.counters.add(`${kind} while ${state}`);
+  }
+
   heal(): void {
     this.objects.disarm();
   }

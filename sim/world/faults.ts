@@ -9,7 +9,7 @@ import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
 import type { LoadAction, LoadFault } from "../load/plan-load.ts";
 import type { Action, Fault } from "../plan.ts";
-import type { StreamAction } from "../streams/plan-streams.ts";
+import { type StreamAction, type StreamFault, streamFaultKinds } from "../streams/plan-streams.ts";
 import type { TableAction, TableFault } from "../tables/plan-tables.ts";
 import { LoadFaults } from "./load-faults.ts";
 import { TableFaults } from "./table-faults.ts";
@@ -58,12 +58,14 @@ export class Faults {
     if (!this.#inflict(action)) return;
     this.#count += 1;
     world.counters.add(`fault: ${action.kind}`);
+    world.streams?.faulted(action.kind);
     world.trace.note(action.kind, "fault");
   }
 
   /** Ends every fault and restarts everything. */
   heal(): void {
-    for (const undo of [...this.#lasting]) undo();
+    // An undoing may begin another fault.
+    while (this.#lasting.size > 0) for (const undo of [...this.#lasting]) undo();
     const world = this.#world;
     world.storeFaults.disarmAll();
     world.traps.disarm();
@@ -194,10 +196,45 @@ export class Faults {
         this.#lastFor(fault.forMs, () => world.storeFaults.slowDown(name, 0));
         return true;
       }
+      case "stream_kills":
+        return this.#killWave(fault);
+      case "stream_clogs":
+        return this.#clog(fault);
+      case "stream_objects":
+        world.streams?.objects.failNext(fault.count);
+        return world.streams !== undefined;
       default:
         if (isLoadFault(fault)) return this.#load.inflict(fault);
         return this.#tables.inflict(fault satisfies TableFault);
     }
+  }
+
+  #killWave({
+    first,
+    count,
+    gapMs,
+    dark,
+    forMs,
+  }: Extract<StreamFault, { kind: "stream_kills" }>): boolean {
+    const { workers, timeline } = this.#world;
+    const hit = Math.min(count, workers.length);
+    for (let index = 0; index < hit; index += 1) {
+      const host = pick(workers, first + index);
+      timeline.after(this.#prng.next() * gapMs, () => {
+        this.#world.crash(host, dark, forMs * (0.5 + this.#prng.next()));
+      });
+    }
+    return true;
+  }
+
+  /** Each host by itself; the last that is cut off may be the first to come back. */
+  #clog({ gapMs, forMs }: Extract<StreamFault, { kind: "stream_clogs" }>): boolean {
+    for (const host of this.#world.hosts) {
+      if (this.#prng.next() < 0.3) continue;
+      const lastMs = forMs * (0.3 + this.#prng.next());
+      this.#lastFor(this.#prng.next() * gapMs, () => this.#isolate(host, lastMs));
+    }
+    return true;
   }
 
   /** Breaks most links now, and `rounds - 1` times more. Returns how many it broke now. */
@@ -358,8 +395,10 @@ function isLoadFault(fault: TableFault | LoadFault): fault is LoadFault {
   return fault.kind.startsWith("load_");
 }
 
+const streamFaults: ReadonlySet<string> = new Set(streamFaultKinds);
+
 function isStreamAction(action: Action): action is StreamAction {
-  return action.kind.startsWith("stream_");
+  return action.kind.startsWith("stream_") && !streamFaults.has(action.kind);
 }
 
 function isTableAction(action: Action): action is TableAction {
