@@ -72,6 +72,20 @@ export function formatAgo(ms: Known): string {
   return `${formatDuration(ms)} ago`;
 }
 
+/** Whole seconds, with few digits, because the value changes constantly. */
+export function formatLag(ms: Known): string {
+  if (!isKnown(ms)) return unknown;
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60)
+    return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  return hours % 24 === 0 ? `${hours / 24} d` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
 /** One unit is enough in a sorted list. */
 export function formatAge(ms: Known): string {
   if (!isKnown(ms)) return unknown;

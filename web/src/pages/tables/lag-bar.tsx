@@ -1,6 +1,7 @@
 /** Lag against target: the bar is full when the target is reached. */
 import type { DynamicTable } from "../../api/gen/types.ts";
-import { conditionOf, formatLag, lagOf, lagRatioOf, targetText } from "./table-condition.ts";
+import { formatLag } from "../../format.ts";
+import { conditionOf, lagOf, lagRatioOf, targetText } from "./table-condition.ts";
 
 interface LagBarProps {
   readonly table: DynamicTable;

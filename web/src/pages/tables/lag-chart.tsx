@@ -8,7 +8,7 @@ import { readJson } from "../../api/http.ts";
 import { Card } from "../../components/card.tsx";
 import { Plot } from "../../components/plot.tsx";
 import { axisStyle, timeLabels } from "../../components/plot-axes.ts";
-import { formatLag } from "./table-condition.ts";
+import { formatLag } from "../../format.ts";
 
 const windows = [
   { label: "5 min", value: "300000" },

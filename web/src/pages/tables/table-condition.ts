@@ -1,6 +1,6 @@
 /** Summarizes a dynamic table's fields in one word and one sentence. Pure. */
 import type { DynamicTable } from "../../api/gen/types.ts";
-import { formatDuration } from "../../format.ts";
+import { formatLag } from "../../format.ts";
 
 /** Sorted, the worst first. `retrying`: the last refresh failed, and another one follows. */
 export const conditions = [
@@ -56,18 +56,4 @@ export function reasonOf(table: DynamicTable): string {
     return `on ${table.refreshed_by}`;
   }
   return "";
-}
-
-/** Whole seconds, with few digits, because the value changes constantly. */
-export function formatLag(ms: number | null | undefined): string {
-  if (ms === null || ms === undefined) return formatDuration(undefined);
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  const seconds = Math.round(ms / 1_000);
-  if (seconds < 60) return `${seconds} s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 60)
-    return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 48) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
-  return hours % 24 === 0 ? `${hours / 24} d` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }

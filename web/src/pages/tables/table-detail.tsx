@@ -13,6 +13,7 @@ import {
   formatBytes,
   formatCount,
   formatDuration,
+  formatLag,
   plural,
   unknown,
 } from "../../format.ts";
@@ -23,7 +24,6 @@ import { RefreshHistory } from "./refresh-history.tsx";
 import { TableActions } from "./table-actions.tsx";
 import {
   conditionOf,
-  formatLag,
   lagOf,
   reasonOf,
   type TableCondition,

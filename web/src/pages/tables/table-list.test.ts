@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeTables } from "../../../testing/fake-tables.ts";
 import type { DynamicTable } from "../../api/gen/types.ts";
-import { conditionOf, formatLag, lagRatioOf, reasonOf, targetText } from "./table-condition.ts";
+import { formatLag } from "../../format.ts";
+import { conditionOf, lagRatioOf, reasonOf, targetText } from "./table-condition.ts";
 import { graphTables, joinTables, listTables, type TablesView } from "./table-list.ts";
 
 const nowMs = Date.now();

@@ -3,9 +3,9 @@ import { Link } from "react-router";
 import type { DynamicTable } from "../../api/gen/types.ts";
 import { Graph, type NodeProps } from "../../components/graph/graph.tsx";
 import type { GraphNode, GraphSize } from "../../components/graph/graph-layout.ts";
-import { plural } from "../../format.ts";
+import { formatLag, plural } from "../../format.ts";
 import { tablePath } from "./links.ts";
-import { conditionOf, formatLag, lagOf, reasonOf, type TableCondition } from "./table-condition.ts";
+import { conditionOf, lagOf, reasonOf, type TableCondition } from "./table-condition.ts";
 import type { ListedTable } from "./table-list.ts";
 import { conditionWord, TableIcon } from "./table-sign.tsx";
 

@@ -2,6 +2,7 @@ import { SegmentedControl, Title } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useMemo } from "react";
 import { useParams } from "react-router";
+import { useDatabaseNow } from "../../api/use-database-now.ts";
 import { useStaleClass } from "../../components/connection.tsx";
 import { Waiting } from "../../components/data-table.tsx";
 import { NoMatch } from "../../components/empty.tsx";
@@ -23,7 +24,7 @@ import {
 import { conditionWord } from "./table-sign.tsx";
 import { TablesGraph } from "./tables-graph.tsx";
 import { TablesList } from "./tables-list.tsx";
-import { useDatabaseNow, useTables } from "./use-tables.ts";
+import { useTables } from "./use-tables.ts";
 
 export function Component() {
   const { tableName } = useParams();

@@ -3,7 +3,6 @@
  * usual during a refresh, because its end has to be seen.
  */
 import { type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
 import type { DynamicTable, LakeTable } from "../../api/gen/types.ts";
 import { readAll } from "../../api/read-all.ts";
 import { useWatched } from "../../api/use-watched.ts";
@@ -48,14 +47,4 @@ async function readTables(signal: AbortSignal): Promise<Tables> {
     }),
   ]);
   return { tables, dynamicTables, clockOffsetMs };
-}
-
-/** The database's time, updated once a second, because lags grow while nothing happens. */
-export function useDatabaseNow(clockOffsetMs: number): number {
-  const [nowMs, setNowMs] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNowMs(Date.now()), 1_000);
-    return () => clearInterval(timer);
-  }, []);
-  return nowMs + clockOffsetMs;
 }
