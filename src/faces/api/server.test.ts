@@ -730,6 +730,7 @@ test("[AP20] OpenAPI describes every route of the API", async () => {
       "/api/v1/streams/physical-sources/{name}",
       "/api/v1/streams/queries",
       "/api/v1/streams/queries/{name}",
+    "/api/v1/streams/queries/{name}/live",
       "/api/v1/streams/queries/{name}/pause",
       "/api/v1/streams/queries/{name}/resume",
       "/api/v1/streams/sinks",

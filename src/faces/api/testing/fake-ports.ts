@@ -31,6 +31,8 @@ import {
   type StreamCatalogPort,
   streamRoutes,
 } from "../../../kinds/stream/catalog/http/stream-routes.ts";
+import type { LiveQueryBody } from "../../../kinds/stream/fleet/core/live-body.ts";
+import { liveRoutes } from "../../../kinds/stream/fleet/http/live-routes.ts";
 import { streamLoadRoutes } from "../../../kinds/stream/fleet/http/load-routes.ts";
 import type { ApiPorts, WorkersPort } from "../ports.ts";
 import type { ReadyBody, RegistrationBody, StatusBody, WorkerBody } from "../schemas.ts";
@@ -101,6 +103,7 @@ export class FakeCluster {
         },
         loadRoutes(load ?? ({} as LoadService)),
         streamRoutes({} as StreamCatalogPort),
+        liveRoutes(async () => ({}) as LiveQueryBody),
         streamLoadRoutes(async () => streamLoad),
         (app, http) => installPrometheus(app, { promql: this.promql, ingest }, http),
       ],

@@ -363,12 +363,86 @@ export type ListedTemplate = {
   readonly operations: readonly (string)[];
 };
 
+export type LiveCheckpoint = {
+  readonly checkpoint: number;
+  readonly epoch: number;
+  readonly begun_at_ms: number;
+  readonly duration_ms: number;
+  readonly bytes: number;
+  readonly savepoint: boolean;
+};
+
+export type LiveEdge = {
+  readonly from: string;
+  readonly to: string;
+  readonly rows_per_second: number | null;
+  /** Sent, and not known to be taken; between workers that is told in steps of 128 KiB. */
+  readonly backlog_bytes: number | null;
+  readonly backpressure_ratio: number | null;
+  /** Event time in milliseconds. */
+  readonly watermark_ms: number | null;
+  /** How far event time is behind the clock; null where it is no time of a clock. */
+  readonly watermark_lag_ms: number | null;
+};
+
+export type LiveFragment = {
+  readonly fragment: string;
+  readonly worker_id: string;
+  readonly state: "PENDING" | "REGISTERED" | "STARTED" | "RUNNING" | "STOPPED" | "TERMINATED" | "FAILED";
+  readonly operators: readonly (string)[];
+  readonly sources: readonly (string)[];
+  readonly sinks: readonly (string)[];
+  /** From sources and from other fragments, in this epoch. */
+  readonly rows_in: number | null;
+  /** To sinks and to other fragments, in this epoch. */
+  readonly rows_out: number | null;
+  readonly rows_in_per_second: number | null;
+  readonly rows_out_per_second: number | null;
+  /** From sources. */
+  readonly bytes_in_per_second: number | null;
+  /** To other fragments and to sinks. */
+  readonly bytes_out_per_second: number | null;
+  readonly late_rows: number | null;
+  readonly malformed_rows: number | null;
+  /** With its buffers and edges. */
+  readonly state_bytes: number | null;
+  /** Event time in milliseconds. */
+  readonly watermark_ms: number | null;
+  /** How far event time is behind the clock; null where it is no time of a clock. */
+  readonly watermark_lag_ms: number | null;
+  /** The share of time at work on its thread. */
+  readonly busy_ratio: number | null;
+  /** The share of time it waited for room behind it. */
+  readonly backpressure_ratio: number | null;
+  /** Milliseconds since 1970. */
+  readonly told_at_ms: number | null;
+};
+
 /** The data of each `live` event. */
 export type LiveFrame = {
   readonly status: ClusterStatus;
   readonly workers: readonly (Worker)[];
   readonly queries: readonly (QueryRecord)[];
   readonly attention: AttentionList;
+};
+
+export type LiveQuery = {
+  readonly query_id: string;
+  readonly epoch: number;
+  readonly at_ms: number;
+  /** Figures that are older than 5 s are null. */
+  readonly fragments: readonly (LiveFragment)[];
+  readonly edges: readonly (LiveEdge)[];
+  /** Those that are kept, the newest first, at most 20. */
+  readonly checkpoints: readonly (LiveCheckpoint)[];
+  /** What holds the watermark of the sinks back; null without event time. */
+  readonly held_back_by: {
+    readonly fragment: string;
+    readonly source: string | null;
+    /** Event time in milliseconds. */
+    readonly watermark_ms: number | null;
+    readonly reason: string;
+  } | null;
 };
 
 export type LoadMode = "CONCURRENCY" | "QPS" | "FIND_MAX_CONCURRENCY";
@@ -450,6 +524,20 @@ export type OperationUpdate = {
   readonly unserved: number | null;
   /** Latencies of which only the least is known: arrivals without an answer are among them. */
   readonly at_least: readonly (LatencyName)[];
+};
+
+export type PhysicalSource = {
+  readonly physical_source_id: string;
+  readonly logical_source: string;
+  readonly type: string;
+  /** By key. Secrets are references. */
+  readonly config: Readonly<Record<string, string | number | boolean>>;
+  /** By key. Secrets are references. */
+  readonly parser: Readonly<Record<string, string | number | boolean>>;
+  /** Null: any worker may read it. */
+  readonly worker_id: string | null;
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly created_at_ms: number;
 };
 
 export type QueryExecution = {
@@ -774,6 +862,161 @@ export type SloConfig = {
   readonly metric: "p50" | "p95" | "p99" | "p999" | "max" | "avg" | "error_rate_pct" | "qps_min" | "availability_pct" | "longest_silence";
   /** Milliseconds, percent, or operations a second. */
   readonly limit: number;
+};
+
+export type StreamField = {
+  readonly name: string;
+  readonly type: {
+    readonly name: "INT8" | "INT16" | "INT32" | "INT64" | "UINT8" | "UINT16" | "UINT32" | "UINT64" | "FLOAT32" | "FLOAT64" | "BOOLEAN" | "CHAR" | "VARSIZED";
+    readonly nullable: boolean;
+  };
+};
+
+export type StreamFragmentState = "PENDING" | "REGISTERED" | "STARTED" | "RUNNING" | "STOPPED" | "TERMINATED" | "FAILED";
+
+export type StreamQuery = {
+  readonly query_id: string;
+  readonly name: string | null;
+  readonly state: StreamQueryState;
+  /** Some fragments run and others do not yet; or a stop waits for a lost worker. */
+  readonly detail: "PARTIALLY_DEPLOYED" | "STOPPING_STUCK" | null;
+  readonly state_reason: string;
+  readonly desired_state: "RUNNING" | "PAUSED" | "STOPPED";
+  readonly stop_mode: "SOFT" | "HARD" | null;
+  /** Increases with each deployment. */
+  readonly epoch: number;
+  /** The query that has its name, and begins when this one is gone. */
+  readonly superseded_by: string | null;
+  readonly guarantee: string;
+  /** It shows rows to somebody, and is gone when nobody looks. */
+  readonly is_preview: boolean;
+  readonly error: {
+    readonly code: string;
+    readonly number: number | null;
+    readonly worker_id: string | null;
+  } | null;
+  /** How many are in each state. */
+  readonly fragments: Readonly<Record<string, number>>;
+  readonly statement: string;
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly created_at_ms: number;
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly state_changed_at_ms: number;
+};
+
+export type StreamQueryDetail = {
+  readonly query_id: string;
+  readonly name: string | null;
+  readonly state: StreamQueryState;
+  /** Some fragments run and others do not yet; or a stop waits for a lost worker. */
+  readonly detail: "PARTIALLY_DEPLOYED" | "STOPPING_STUCK" | null;
+  readonly state_reason: string;
+  readonly desired_state: "RUNNING" | "PAUSED" | "STOPPED";
+  readonly stop_mode: "SOFT" | "HARD" | null;
+  /** Increases with each deployment. */
+  readonly epoch: number;
+  /** The query that has its name, and begins when this one is gone. */
+  readonly superseded_by: string | null;
+  readonly guarantee: string;
+  /** It shows rows to somebody, and is gone when nobody looks. */
+  readonly is_preview: boolean;
+  readonly error: {
+    readonly code: string;
+    readonly number: number | null;
+    readonly worker_id: string | null;
+  } | null;
+  /** How many are in each state. */
+  readonly fragments: Readonly<Record<string, number>>;
+  readonly statement: string;
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly created_at_ms: number;
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly state_changed_at_ms: number;
+  readonly logical_sources: readonly (string)[];
+  /** Those that there were when it was planned. */
+  readonly physical_sources: readonly (string)[];
+  readonly sinks: readonly (string)[];
+  readonly deployed: readonly ({
+    readonly fragment: string;
+    readonly worker_id: string;
+    readonly is_pinned: boolean;
+    readonly epoch: number;
+    readonly state: StreamFragmentState;
+    readonly state_reason: string;
+    /** Milliseconds since 1970, by the database's clock. */
+    readonly state_changed_at_ms: number;
+  })[];
+  /** State changes, the newest last. */
+  readonly history: readonly ({
+    readonly number: number;
+    readonly epoch: number;
+    readonly from_state: string;
+    readonly to_state: StreamQueryState | null;
+    readonly reason: string;
+    /** Milliseconds since 1970, by the database's clock. */
+    readonly at_ms: number;
+  })[];
+};
+
+export type StreamQueryState = "PENDING" | "DEPLOYING" | "RUNNING" | "PAUSED" | "STOPPING" | "STOPPED" | "TERMINATING" | "TERMINATED" | "FAILED";
+
+export type StreamSink = {
+  readonly sink_id: string;
+  readonly name: string;
+  /** Null: it takes whatever a query gives. */
+  readonly schema: readonly (StreamField)[] | null;
+  readonly type: string;
+  /** By key. Secrets are references. */
+  readonly config: Readonly<Record<string, string | number | boolean>>;
+  /** By key. Secrets are references. */
+  readonly formatter: Readonly<Record<string, string | number | boolean>>;
+  readonly worker_id: string | null;
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly created_at_ms: number;
+};
+
+export type StreamSnapshot = {
+  /** Of the catalog; WATCH goes on from it. */
+  readonly revision: number;
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly now_ms: number;
+  readonly sources?: readonly (StreamSource)[];
+  readonly views?: readonly (StreamSource)[];
+  readonly physical_sources?: readonly (PhysicalSource)[];
+  readonly sinks?: readonly (StreamSink)[];
+  readonly queries?: readonly (StreamQuery)[];
+  readonly workers?: readonly (StreamWorker)[];
+};
+
+export type StreamSource = {
+  readonly source_id: string;
+  readonly name: string;
+  readonly kind: "LOGICAL" | "DERIVED" | "VIEW";
+  readonly schema: readonly (StreamField)[];
+  readonly watermark: {
+    readonly column: number;
+    readonly boundMs: number;
+  } | null;
+  /** The query of a derived source or a view. */
+  readonly definition: string | null;
+  /** Milliseconds since 1970, by the database's clock. */
+  readonly created_at_ms: number;
+};
+
+export type StreamWorker = {
+  readonly worker_id: string;
+  /** The name that CREATE WORKER gave it. */
+  readonly label: string | null;
+  readonly host: string;
+  readonly grpc_port: number;
+  readonly data_port: number;
+  readonly state: "ACTIVE" | "UNREACHABLE";
+  readonly state_reason: string;
+  readonly draining: boolean;
+  readonly slots: number;
+  readonly slots_used: number;
+  /** The workers that it sends to; without any, it reaches all. */
+  readonly peers: readonly (string)[];
 };
 
 export type TableKind = "plain" | "dynamic";

@@ -54,6 +54,8 @@ export interface QueryBody {
   /** The query that took its name, and starts when this one is removed. */
   readonly superseded_by: string | null;
   readonly guarantee: string;
+  /** It shows rows to somebody, and is gone when nobody looks (SC60). */
+  readonly is_preview: boolean;
   readonly error: {
     readonly code: string;
     readonly number: number | null;

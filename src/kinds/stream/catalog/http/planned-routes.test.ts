@@ -182,15 +182,27 @@ test("[SC31] the place of an error is in the statement that was sent, not in fro
   assert.deepEqual(answer.position, { line: 2, column: 8 });
 });
 
+test("[SC90] a snapshot says the time by the clock that its rows have their times from", async (t) => {
+  const { planned, call } = await open(t);
+  await planned.run("CREATE SINK early TYPE Void");
+  const { now_ms: nowMs, sinks } = (await call("GET", "snapshot?tables=sinks")).answer;
+  const [sink] = sinks as readonly { readonly created_at_ms: number }[];
+  assert.ok(sink !== undefined && sink.created_at_ms > 0);
+  assert.ok(Number(nowMs) >= sink.created_at_ms, `${nowMs} before ${sink.created_at_ms}`);
+});
+
 test("[SC43] several tables are read as they were at one revision", async (t) => {
   const { planned, call } = await open(t);
   const all = (await call("GET", "snapshot")).answer;
   assert.deepEqual(
     new Set(Object.keys(all)),
-    new Set(["physical_sources", "queries", "revision", "sinks", "sources", "views", "workers"]),
+    new Set([
+      ...["now_ms", "physical_sources", "queries", "revision"],
+      ...["sinks", "sources", "views", "workers"],
+    ]),
   );
   const some = (await call("GET", "snapshot?tables=sinks,workers")).answer;
-  assert.deepEqual(new Set(Object.keys(some)), new Set(["revision", "sinks", "workers"]));
+  assert.deepEqual(new Set(Object.keys(some)), new Set(["now_ms", "revision", "sinks", "workers"]));
   // Each bundle puts a source and its sink, or takes both away: a reading never has one of them.
   let isOver = false;
   const changing = (async () => {

@@ -205,6 +205,7 @@ test("[SC33] a query is replaced, and the answer says so", async (t) => {
     queries.map((each) => (each as { superseded_by: string | null }).superseded_by),
     ["5", null],
   );
+  assert.ok(queries.every((each) => (each as { is_preview: boolean }).is_preview === false));
 });
 
 test("[SC31, SC15] refusals keep their codes, and a bundle is one request", async (t) => {

@@ -425,9 +425,11 @@ function installSnapshot(app: App, catalog: StreamCatalogPort): void {
         });
       }
       const wanted = names as Together[];
-      const { revision, rows } = await catalog.readTogether(wanted.map((name) => together[name]));
+      const { revision, nowMs, rows } = await catalog.readTogether(
+        wanted.map((name) => together[name]),
+      );
       const found = wanted.map((name) => [name, rows.get(together[name]) ?? []]);
-      return { revision, ...Object.fromEntries(found) };
+      return { revision, now_ms: nowMs, ...Object.fromEntries(found) };
     },
   );
 }

@@ -1,6 +1,5 @@
 /**
- * Sources, sinks, queries and workers of streams, as the API gives and takes them. They get names
- * (`meta`) with the page that uses them.
+ * Sources, sinks, queries and workers of streams, as the API gives and takes them.
  */
 import { z } from "zod";
 import { onlyFields } from "../../../../ground/http/index.ts";
@@ -26,44 +25,52 @@ const typeName = z.enum([
   "CHAR",
   "VARSIZED",
 ]);
-const field = z.object({
-  name: z.string(),
-  type: z.object({ name: typeName, nullable: z.boolean() }),
-});
+const field = z
+  .object({
+    name: z.string(),
+    type: z.object({ name: typeName, nullable: z.boolean() }),
+  })
+  .meta({ id: "StreamField" });
 
-export const streamSourceSchema = z.object({
-  source_id: z.string(),
-  name: z.string(),
-  kind: z.enum(["LOGICAL", "DERIVED", "VIEW", "SYSTEM"]),
-  schema: z.array(field),
-  watermark: z.object({ column: z.int(), boundMs: z.number() }).nullable(),
-  definition: z.string().nullable().describe("The query of a derived source or a view."),
-  created_at_ms: moment,
-});
+export const streamSourceSchema = z
+  .object({
+    source_id: z.string(),
+    name: z.string(),
+    kind: z.enum(["LOGICAL", "DERIVED", "VIEW", "SYSTEM"]),
+    schema: z.array(field),
+    watermark: z.object({ column: z.int(), boundMs: z.number() }).nullable(),
+    definition: z.string().nullable().describe("The query of a derived source or a view."),
+    created_at_ms: moment,
+  })
+  .meta({ id: "StreamSource" });
 
-export const physicalSourceSchema = z.object({
-  physical_source_id: z.string(),
-  logical_source: z.string(),
-  type: z.string(),
-  config: settings,
-  parser: settings,
-  worker_id: z.string().nullable().describe("Null: any worker may read it."),
-  created_at_ms: moment,
-});
+export const physicalSourceSchema = z
+  .object({
+    physical_source_id: z.string(),
+    logical_source: z.string(),
+    type: z.string(),
+    config: settings,
+    parser: settings,
+    worker_id: z.string().nullable().describe("Null: any worker may read it."),
+    created_at_ms: moment,
+  })
+  .meta({ id: "PhysicalSource" });
 
-export const sinkSchema = z.object({
-  sink_id: z.string(),
-  name: z.string(),
-  schema: z.array(field).nullable().describe("Null: it takes whatever a query gives."),
-  type: z.string(),
-  config: settings,
-  formatter: settings,
-  worker_id: z.string().nullable(),
-  created_at_ms: moment,
-});
+export const sinkSchema = z
+  .object({
+    sink_id: z.string(),
+    name: z.string(),
+    schema: z.array(field).nullable().describe("Null: it takes whatever a query gives."),
+    type: z.string(),
+    config: settings,
+    formatter: settings,
+    worker_id: z.string().nullable(),
+    created_at_ms: moment,
+  })
+  .meta({ id: "StreamSink" });
 
-const queryState = z.enum(queryStates);
-const fragmentState = z.enum(fragmentStates);
+const queryState = z.enum(queryStates).meta({ id: "StreamQueryState" });
+const fragmentState = z.enum(fragmentStates).meta({ id: "StreamFragmentState" });
 
 const queryFields = {
   query_id: z.string(),
@@ -82,6 +89,7 @@ const queryFields = {
     .nullable()
     .describe("The query that has its name, and begins when this one is gone."),
   guarantee: z.string(),
+  is_preview: z.boolean().describe("It shows rows to somebody, and is gone when nobody looks."),
   error: z
     .object({
       code: z.string(),
@@ -95,57 +103,63 @@ const queryFields = {
   state_changed_at_ms: moment,
 };
 
-export const streamQuerySchema = z.object(queryFields);
+export const streamQuerySchema = z.object(queryFields).meta({ id: "StreamQuery" });
 
-export const streamQueryDetailSchema = z.object({
-  ...queryFields,
-  logical_sources: z.array(z.string()).readonly(),
-  physical_sources: z
-    .array(z.string())
-    .readonly()
-    .describe("Those that there were when it was planned."),
-  sinks: z.array(z.string()).readonly(),
-  deployed: z
-    .array(
-      z.object({
-        fragment: z.string(),
-        worker_id: z.string(),
-        is_pinned: z.boolean(),
-        epoch: z.int(),
-        state: fragmentState,
-        state_reason: z.string(),
-        state_changed_at_ms: moment,
-      }),
-    )
-    .readonly(),
-  history: z
-    .array(
-      z.object({
-        number: z.int(),
-        epoch: z.int(),
-        from_state: z.string(),
-        to_state: queryState.nullable(),
-        reason: z.string(),
-        at_ms: moment,
-      }),
-    )
-    .readonly()
-    .describe("State changes, the newest last."),
-});
+export const streamQueryDetailSchema = z
+  .object({
+    ...queryFields,
+    logical_sources: z.array(z.string()).readonly(),
+    physical_sources: z
+      .array(z.string())
+      .readonly()
+      .describe("Those that there were when it was planned."),
+    sinks: z.array(z.string()).readonly(),
+    deployed: z
+      .array(
+        z.object({
+          fragment: z.string(),
+          worker_id: z.string(),
+          is_pinned: z.boolean(),
+          epoch: z.int(),
+          state: fragmentState,
+          state_reason: z.string(),
+          state_changed_at_ms: moment,
+        }),
+      )
+      .readonly(),
+    history: z
+      .array(
+        z.object({
+          number: z.int(),
+          epoch: z.int(),
+          from_state: z.string(),
+          to_state: queryState.nullable(),
+          reason: z.string(),
+          at_ms: moment,
+        }),
+      )
+      .readonly()
+      .describe("State changes, the newest last."),
+  })
+  .meta({ id: "StreamQueryDetail" });
 
-export const streamWorkerSchema = z.object({
-  worker_id: z.string(),
-  label: z.string().nullable().describe("The name that CREATE WORKER gave it."),
-  host: z.string(),
-  grpc_port: z.int(),
-  data_port: z.int(),
-  state: z.enum(["ACTIVE", "UNREACHABLE"]),
-  state_reason: z.string(),
-  draining: z.boolean(),
-  slots: z.int(),
-  slots_used: z.int(),
-  peers: z.array(z.string()).describe("The workers that it sends to; without any, it reaches all."),
-});
+export const streamWorkerSchema = z
+  .object({
+    worker_id: z.string(),
+    label: z.string().nullable().describe("The name that CREATE WORKER gave it."),
+    host: z.string(),
+    grpc_port: z.int(),
+    data_port: z.int(),
+    state: z.enum(["ACTIVE", "UNREACHABLE"]),
+    state_reason: z.string(),
+    draining: z.boolean(),
+    slots: z.int(),
+    slots_used: z.int(),
+    peers: z
+      .array(z.string())
+      .describe("The workers that it sends to; without any, it reaches all."),
+  })
+  .meta({ id: "StreamWorker" });
 
 export function pageOfSchema<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), next_page_token: z.string().nullable() });
@@ -264,12 +278,15 @@ export const bundleAnswerSchema = z.object({
 });
 
 /** Everything that was asked for, as of one moment. */
-export const catalogSnapshotSchema = z.object({
-  revision: z.int().describe("Of the catalog; WATCH goes on from it."),
-  sources: z.array(streamSourceSchema).optional(),
-  views: z.array(streamSourceSchema).optional(),
-  physical_sources: z.array(physicalSourceSchema).optional(),
-  sinks: z.array(sinkSchema).optional(),
-  queries: z.array(streamQuerySchema).optional(),
-  workers: z.array(streamWorkerSchema).optional(),
-});
+export const catalogSnapshotSchema = z
+  .object({
+    revision: z.int().describe("Of the catalog; WATCH goes on from it."),
+    now_ms: moment,
+    sources: z.array(streamSourceSchema).optional(),
+    views: z.array(streamSourceSchema).optional(),
+    physical_sources: z.array(physicalSourceSchema).optional(),
+    sinks: z.array(sinkSchema).optional(),
+    queries: z.array(streamQuerySchema).optional(),
+    workers: z.array(streamWorkerSchema).optional(),
+  })
+  .meta({ id: "StreamSnapshot" });

@@ -4,6 +4,7 @@
  * reconcilers, which deploy and stop; no request waits for that.
  */
 import { createHash } from "node:crypto";
+import { sql } from "kysely";
 import { scanTokens } from "../../../../data/sql/core/index.ts";
 import type { Clock } from "../../../../ground/kernel/clock.ts";
 import { assert, OperatingError } from "../../../../ground/kernel/errors.ts";
@@ -57,6 +58,8 @@ export interface CatalogRequest {
 
 export interface CatalogReading {
   readonly revision: number;
+  /** By the database's clock, as all times of the rows (SC90). */
+  readonly nowMs: number;
   readonly rows: ReadonlyMap<CatalogObject, readonly CatalogBody[]>;
 }
 
@@ -110,11 +113,11 @@ export class StreamCatalog {
     return await this.#deps.store.read(async (tx) => {
       const rows = new Map<CatalogObject, readonly CatalogBody[]>();
       for (const object of objects) rows.set(object, await readObjects(tx, object, {}));
-      const { revision } = await tx.db
+      const { revision, now_ms: nowMs } = await tx.db
         .selectFrom("catalog_revision")
-        .select("revision")
+        .select(["revision", sql<number>`now_ms()`.as("now_ms")])
         .executeTakeFirstOrThrow();
-      return { revision, rows };
+      return { revision, nowMs, rows };
     });
   }
 

@@ -330,6 +330,7 @@ export function queryBody(
     epoch: row.epoch,
     superseded_by: row.superseded_by,
     guarantee: row.guarantee,
+    is_preview: row.is_preview === 1,
     error:
       row.error_code === null
         ? null

@@ -14,6 +14,7 @@ import {
   createReadSnapshot,
   moveFragment,
   moveQuery,
+  readQueryDetail,
   removeQuery,
   StreamCatalog,
   ThreadPlanner,
@@ -125,7 +126,7 @@ async function untilDropped({ rows }: World): Promise<void> {
 const kinds = (events: readonly PreviewEvent[]): readonly string[] =>
   events.map((event) => (event.kind === "end" ? `end: ${event.reason}` : event.kind));
 
-test("[SD70, SC60] a preview shows its rows and drops its query, which is a marked one", async (t) => {
+test("[SD70, SC60, SC91] a preview shows its rows and drops its query, which is a marked one", async (t) => {
   const world = await open(t, () => lines("[1,2]", "[3,4]"));
   const { queryId, columns, events } = await world.previews.open(select, never);
   assert.deepEqual(columns, [
@@ -134,6 +135,8 @@ test("[SD70, SC60] a preview shows its rows and drops its query, which is a mark
   ]);
   const [row] = await world.rows();
   assert.deepEqual([row?.query_id, row?.is_preview, row?.guarantee], [queryId, 1, "at most once"]);
+  const shownAs = await world.store.read((tx) => readQueryDetail(tx, queryId));
+  assert.equal(shownAs.is_preview, true);
   const slots = await world.store.read(({ db }) =>
     db.selectFrom("stream_workers").selectAll().execute(),
   );
