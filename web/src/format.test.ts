@@ -52,6 +52,9 @@ const cases: readonly (readonly [got: string, want: string])[] = [
   [formatAgo(12_400), "12 s ago"],
   [plural(1, "worker"), "1 worker"],
   [plural(1_200, "row"), "1,200 rows"],
+  [plural(1, "query"), "1 query"],
+  [plural(2, "query"), "2 queries"],
+  [plural(2, "day"), "2 days"],
 ];
 
 test("[WEB4] amounts and times read as people write them", () => {

@@ -116,7 +116,8 @@ export function factNumber(
 }
 
 export function plural(count: Known, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+  const many = /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+  return `${formatCount(count)} ${count === 1 ? noun : many}`;
 }
 
 function isKnown(value: Known): value is number {

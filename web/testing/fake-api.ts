@@ -13,6 +13,7 @@ import { isFromElsewhere, markedPage } from "../../src/faces/api/arrival-mark.ts
 import type { AttentionItem, ClusterStatus, QueryRecord, Worker } from "../src/api/gen/types.ts";
 import type { WorkerRow } from "../src/api/worker-condition.ts";
 import { answerPrometheus, type QueryHandler } from "./fake-prometheus.ts";
+import { FakeStreams } from "./fake-streams.ts";
 import { FakeTables } from "./fake-tables.ts";
 
 const dist = join(import.meta.dirname, "../dist");
@@ -27,7 +28,7 @@ const contentTypes: Readonly<Record<string, string>> = {
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-type StreamKind = "watch" | "live" | "tables";
+type StreamKind = "watch" | "live" | "tables" | "queries";
 
 /** The body of a response, or a WebSocket. */
 interface Stream {
@@ -37,7 +38,8 @@ interface Stream {
 
 export class FakeApi {
   readonly workers = new Map<string, Worker>();
-  readonly tables = new FakeTables(() => this.#pushTableChange());
+  readonly tables = new FakeTables(() => this.#pushUnkeyed("tables"));
+  readonly streams = new FakeStreams(() => this.#pushUnkeyed("queries"));
   queries: QueryRecord[] = [];
   attention: AttentionItem[] = [];
   role: ClusterStatus["role"] = "leader";
@@ -114,10 +116,11 @@ export class FakeApi {
     this.pushLive();
   }
 
-  #pushTableChange(): void {
+  /** Pages follow these tables as a signal only. */
+  #pushUnkeyed(kind: "tables" | "queries"): void {
     this.revision += 1;
     const change = { type: "EVENT", op: "UPDATE", key: "", revision: this.revision, data: {} };
-    this.#push("tables", "UPDATE", change);
+    this.#push(kind, "UPDATE", change);
   }
 
   #push(kind: StreamKind, event: string, data: unknown): void {
@@ -183,7 +186,9 @@ export class FakeApi {
     const [, workerId = "", verb] =
       /^\/api\/v1\/workers\/([^/]+)\/?(\w*)$/.exec(url.pathname) ?? [];
     const worker = this.workers.get(workerId);
-    if (this.tables.answer(request.method ?? "GET", url, response)) return;
+    const method = request.method ?? "GET";
+    if (this.tables.answer(method, url, response)) return;
+    if (this.streams.answer(method, url, response)) return;
     if (/^\/api\/v1\/(watch|live)$/.test(url.pathname)) this.#openBody(response, url);
     else if (url.pathname === "/api/v1/sql") this.sql(await sqlOf(request), response);
     else if (worker === undefined) sendError(response, 404, "not_found", "There is no such thing.");
@@ -213,13 +218,12 @@ export class FakeApi {
   }
 
   #openStream(stream: Stream, url: URL): void {
-    const ofTables = url.searchParams.get("select")?.includes("dynamic_tables") === true;
-    const kind = ofTables ? "tables" : url.pathname === "/api/v1/live" ? "live" : "watch";
+    const kind = kindOf(url);
     stream.write(": hello\n\n");
     this.#streams.set(stream, kind);
     if (kind === "live") this.pushLive();
-    else if (kind === "tables" || url.searchParams.get("revision") !== String(this.revision)) {
-      const data = kind === "tables" ? [] : [...this.workers.values()].map(rowOf);
+    else if (kind !== "watch" || url.searchParams.get("revision") !== String(this.revision)) {
+      const data = kind !== "watch" ? [] : [...this.workers.values()].map(rowOf);
       this.#push(kind, "SNAPSHOT", { type: "SNAPSHOT", revision: this.revision, data });
     }
   }
@@ -249,6 +253,13 @@ export class FakeApi {
       uptime_ms: Date.now() - this.#startedAtMs,
     };
   }
+}
+
+function kindOf({ pathname, searchParams }: URL): StreamKind {
+  if (pathname === "/api/v1/live") return "live";
+  const select = searchParams.get("select") ?? "";
+  if (select.includes("FROM dynamic_tables")) return "tables";
+  return select === "" ? "watch" : "queries";
 }
 
 export function fakeWorker(number: number, changes: Partial<Worker> = {}): Worker {

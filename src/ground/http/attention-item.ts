@@ -3,7 +3,9 @@ import { z } from "zod";
 
 export const attentionItemSchema = z
   .object({
-    kind: z.string().describe("part, worker, dynamic_table, load_run, scrape_target."),
+    kind: z
+      .string()
+      .describe("part, worker, dynamic_table, load_run, scrape_target, stream_query."),
     id: z.string().describe("What the API calls it."),
     name: z.string().describe("What people call it."),
     severity: z.enum(["failed", "degraded"]),

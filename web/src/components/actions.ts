@@ -58,6 +58,38 @@ export function useTableAction(): UseMutationResult<
   });
 }
 
+export type StreamAction = "pause" | "resume" | "drop soft" | "drop hard";
+
+const streamDone: Readonly<Record<StreamAction, string>> = {
+  pause: "Accepted: it stops at a checkpoint, and keeps it.",
+  resume: "Accepted: it goes on from its checkpoint.",
+  "drop soft": "Accepted: what was read still reaches its sinks.",
+  "drop hard": "Accepted: it is stopped at once.",
+};
+
+export function useStreamAction(): UseMutationResult<
+  Response,
+  Error,
+  { readonly action: StreamAction; readonly queryId: string; readonly name: string }
+> {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: ({ action, queryId }) => {
+      const path = `/api/v1/streams/queries/${encodeURIComponent(queryId)}`;
+      const [verb, mode] = action.split(" ");
+      return verb === "drop"
+        ? request(`${path}?mode=${mode}`, { method: "DELETE" })
+        : request(`${path}/${verb}`, { method: "POST" });
+    },
+    onSuccess: async (_response, { action, name }) => {
+      toastDone(name, streamDone[action]);
+      await queries.invalidateQueries({ queryKey: ["streams"] });
+    },
+    onError: (error, { action, name }) =>
+      toastFailed(`Could not ${action.split(" ")[0]} ${name}`, error),
+  });
+}
+
 export function useCancelQuery(): UseMutationResult<Response, Error, string> {
   return useMutation({
     mutationFn: (queryId) =>

@@ -3,6 +3,7 @@
  * and routes follow, and its code is loaded on the first visit.
  */
 import {
+  IconArrowsSplit2,
   IconChartLine,
   IconGauge,
   IconLayoutDashboard,
@@ -45,6 +46,14 @@ export const pages: readonly Page[] = [
     keys: "g t",
     icon: IconSitemap,
     load: () => import("./tables/tables-page.tsx"),
+  },
+  {
+    title: "Streams",
+    href: "/streams",
+    path: "/streams/*",
+    keys: "g s",
+    icon: IconArrowsSplit2,
+    load: () => import("./streams/streams-page.tsx"),
   },
   {
     title: "Load tests",

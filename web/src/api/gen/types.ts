@@ -37,7 +37,7 @@ export type AggregateMetrics = {
 };
 
 export type AttentionItem = {
-  /** part, worker, dynamic_table, load_run, scrape_target. */
+  /** part, worker, dynamic_table, load_run, scrape_target, stream_query. */
   readonly kind: string;
   /** What the API calls it. */
   readonly id: string;
@@ -991,7 +991,7 @@ export type StreamSnapshot = {
 export type StreamSource = {
   readonly source_id: string;
   readonly name: string;
-  readonly kind: "LOGICAL" | "DERIVED" | "VIEW";
+  readonly kind: "LOGICAL" | "DERIVED" | "VIEW" | "SYSTEM";
   readonly schema: readonly (StreamField)[];
   readonly watermark: {
     readonly column: number;

@@ -1,12 +1,14 @@
+import type { EdgeLookOf } from "./edge-labels.tsx";
 import type { GraphLayout, PlacedEdge, Point } from "./graph-layout.ts";
 
 interface GraphEdgesProps {
   readonly layout: GraphLayout;
   readonly lit: ReadonlySet<string> | undefined;
   readonly found: ReadonlySet<string> | undefined;
+  readonly lookOf: EdgeLookOf | undefined;
 }
 
-export function GraphEdges({ layout, lit, found }: GraphEdgesProps) {
+export function GraphEdges({ layout, lit, found, lookOf }: GraphEdgesProps) {
   const classOf = ({ from, to }: PlacedEdge): string => {
     const isOf = (nodes: ReadonlySet<string>): boolean => nodes.has(from) && nodes.has(to);
     if (lit !== undefined) return isOf(lit) ? "edge edge-lit" : "edge edge-faded";
@@ -15,7 +17,12 @@ export function GraphEdges({ layout, lit, found }: GraphEdgesProps) {
   return (
     <svg className="graph-edges" width={layout.width} height={layout.height} aria-hidden="true">
       {layout.edges.map((edge) => (
-        <path key={`${edge.from}\n${edge.to}`} className={classOf(edge)} d={pathOf(edge.points)} />
+        <path
+          key={`${edge.from}\n${edge.to}`}
+          className={classOf(edge)}
+          data-tone={lookOf?.(edge.from, edge.to)?.tone}
+          d={pathOf(edge.points)}
+        />
       ))}
     </svg>
   );

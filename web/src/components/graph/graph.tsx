@@ -4,6 +4,7 @@
  */
 import { type CSSProperties, type KeyboardEvent, type ReactNode, useMemo, useState } from "react";
 import "./graph.css";
+import { EdgeLabels, type EdgeLookOf } from "./edge-labels.tsx";
 import { GraphEdges } from "./graph-edges.tsx";
 import { GraphFoot } from "./graph-foot.tsx";
 import {
@@ -40,10 +41,12 @@ interface GraphProps<Node extends GraphNode> {
   readonly hint: string;
   /** A link with these properties, and the node's contents. */
   readonly renderNode: (node: Node, props: NodeProps) => ReactNode;
+  /** What stands on an edge, where anything does. */
+  readonly edgeLook?: EdgeLookOf;
 }
 
 export function Graph<Node extends GraphNode>(props: GraphProps<Node>) {
-  const { label, nodes, size, found, hint, renderNode } = props;
+  const { label, nodes, size, found, hint, renderNode, edgeLook } = props;
   const layout = useLayout(nodes, size);
   const [pointed, setPointed] = useState<string>();
   const lineage = useMemo(
@@ -64,7 +67,10 @@ export function Graph<Node extends GraphNode>(props: GraphProps<Node>) {
             className="graph-sheet"
             style={{ transform: `scale(${zoom})`, padding: graphMargin }}
           >
-            <GraphEdges layout={layout} lit={lineage} found={found} />
+            <GraphEdges layout={layout} lit={lineage} found={found} lookOf={edgeLook} />
+            {edgeLook && (
+              <EdgeLabels layout={layout} margin={graphMargin} lookOf={edgeLook} lit={lit} />
+            )}
             <ul className="graph-nodes" style={{ inset: graphMargin }}>
               {layout.nodes.map((placed) => {
                 const node = byId.get(placed.id);

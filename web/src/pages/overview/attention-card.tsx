@@ -6,6 +6,7 @@ import type { AttentionItem, AttentionList } from "../../api/gen/types.ts";
 import { Card } from "../../components/card.tsx";
 import { formatClock } from "../../format.ts";
 import { runHref } from "../load/links.ts";
+import { queryPath } from "../streams/links.ts";
 import { tablePath } from "../tables/links.ts";
 
 const kinds: Readonly<Record<AttentionItem["kind"], string>> = {
@@ -14,6 +15,7 @@ const kinds: Readonly<Record<AttentionItem["kind"], string>> = {
   dynamic_table: "Dynamic table",
   load_run: "Load test",
   scrape_target: "Scrape target",
+  stream_query: "Continuous query",
 };
 
 export function AttentionCard({ attention }: { readonly attention: AttentionList }) {
@@ -75,6 +77,8 @@ function hrefOf({ kind, id }: AttentionItem): string | undefined {
       return tablePath(id);
     case "load_run":
       return runHref(id);
+    case "stream_query":
+      return queryPath(id);
     case "scrape_target":
       return `/explore?${new URLSearchParams({ q: "up == 0", view: "table" })}`;
     default:

@@ -36,11 +36,14 @@ test("[WEB5] a healthy standby says that it stands by", () => {
 test("[WEB5] nothing that needs attention goes with Healthy, whatever the workers do", () => {
   const table = { kind: "dynamic_table", severity: "failed" } as AttentionItem;
   const target = { kind: "scrape_target", severity: "degraded" } as AttentionItem;
+  const query = { kind: "stream_query", severity: "failed" } as AttentionItem;
   const part = { kind: "part", name: "store", severity: "failed", reason: "gone" } as AttentionItem;
   const judge = (...items: AttentionItem[]): unknown[] =>
     Object.values(judgeHealth(leader, [up], { total: items.length, items }));
   const detail = "2 dynamic tables, 1 scrape target; queries are answered.";
   assert.deepEqual(judge(table, table, target), ["bad", "Needs attention", detail]);
+  const queries = "2 continuous queries; queries are answered.";
+  assert.deepEqual(judge(query, query), ["bad", "Needs attention", queries]);
   assert.deepEqual(judge(target).slice(0, 2), ["warn", "Needs attention"]);
   const unread = { kind: "part", severity: "degraded", state: "unknown" } as AttentionItem;
   assert.deepEqual(judge(unread).slice(0, 2), ["warn", "Needs attention"]);

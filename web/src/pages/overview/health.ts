@@ -76,6 +76,7 @@ const kinds = {
   dynamic_table: "dynamic table",
   load_run: "load test",
   scrape_target: "scrape target",
+  stream_query: "continuous query",
 } as const;
 
 /** `2 dynamic tables, 1 scrape target` */

@@ -5,8 +5,7 @@
 import { Button } from "@mantine/core";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { ApiError, request } from "../../api/http.ts";
-import { SqlResultReader } from "../../api/sql-result.ts";
+import { runStatement } from "../../api/run-statement.ts";
 import { Card } from "../../components/card.tsx";
 import { CodeBlock } from "../../components/code-block.tsx";
 import { toastDone, toastFailed } from "../../components/toasts.tsx";
@@ -35,7 +34,7 @@ export function FirstTable({ hasTables }: { readonly hasTables: boolean }) {
   const queries = useQueryClient();
   const creating = useMutation({
     mutationFn: async () => {
-      for (const { sql } of steps) await run(sql);
+      for (const { sql } of steps) await runStatement(sql.replace(/;$/, ""));
     },
     onSuccess: () =>
       toastDone("revenue", "Created. It is computed now, and kept fresh from now on."),
@@ -43,7 +42,7 @@ export function FirstTable({ hasTables }: { readonly hasTables: boolean }) {
     onSettled: () => queries.invalidateQueries({ queryKey: ["tables"] }),
   });
   return (
-    <Card title="Keep a query's result fresh" className="first-table">
+    <Card title="Keep a query's result fresh" className="first-steps-card">
       <div className="card-body">
         <p className="first-intro">
           A dynamic table is a SELECT that stays fresh: it is computed again when what it reads has
@@ -76,17 +75,4 @@ function FirstStep({ step: { title, sql } }: { readonly step: Step }) {
       <CodeBlock title={title} text={sql} />
     </li>
   );
-}
-
-async function run(sql: string): Promise<void> {
-  const response = await request("/api/v1/sql", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ sql: sql.replace(/;$/, "") }),
-  });
-  const reader = new SqlResultReader();
-  reader.push(await response.text());
-  reader.end();
-  const { failure } = reader;
-  if (failure !== undefined) throw new ApiError(failure.code, failure.message, 200, failure.hint);
 }

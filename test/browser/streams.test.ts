@@ -1,0 +1,245 @@
+/**
+ * The Streams page in a real browser, in states that a healthy cluster is seldom in, against an API
+ * made for them.
+ */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Browser } from "playwright-core";
+import { ensureDashboard } from "../../web/build.ts";
+import { type FakeApi, fakeWorker } from "../../web/testing/fake-api.ts";
+import { launchBrowser } from "./browser.ts";
+import { assertFits, eventually, type PageOptions, withoutRefusals } from "./dashboard-page.ts";
+import { openScene, type Scene } from "./scene.ts";
+
+let browser: Browser;
+before(async () => {
+  await ensureDashboard();
+  browser = await launchBrowser();
+});
+after(async () => await browser?.close());
+
+/** With one worker, as queries need. */
+async function open(
+  path: string,
+  prepare: (api: FakeApi) => void,
+  options: PageOptions = {},
+): Promise<Scene> {
+  const withWorker = (api: FakeApi): void => {
+    api.setWorker(fakeWorker(1));
+    prepare(api);
+  };
+  return await openScene(browser, path, withWorker, options);
+}
+
+/** One query in each condition. */
+function allConditions({ streams }: FakeApi): void {
+  streams.add("running");
+  streams.add("pending", { state: "PENDING", state_reason: "accepted; not deployed yet" });
+  streams.add("deploying", { state: "DEPLOYING", fragments: { RUNNING: 1, STARTED: 3 } });
+  streams.add("redeploying", {
+    state: "DEPLOYING",
+    epoch: 2,
+    state_reason: "worker-2 is UNREACHABLE",
+  });
+  streams.add("partial", { state: "DEPLOYING", detail: "PARTIALLY_DEPLOYED" });
+  streams.add("failing", { state: "TERMINATING" });
+  streams.add("failed", {
+    state: "FAILED",
+    state_reason: "port 9,999 is taken ".repeat(12),
+    error: { code: "InvalidConfig", number: 1000, worker_id: "worker-3" },
+  });
+  streams.add("stopping", { state: "STOPPING", desired_state: "STOPPED", stop_mode: "SOFT" });
+  streams.add("stuck", {
+    state: "STOPPING",
+    desired_state: "STOPPED",
+    stop_mode: "HARD",
+    detail: "STOPPING_STUCK",
+    state_reason: "worker-2 is UNREACHABLE",
+  });
+  streams.add("paused", { state: "PAUSED", desired_state: "PAUSED" });
+  streams.add("ended", { state: "TERMINATED", state_reason: "every fragment has ended" });
+}
+
+const worstFirst = [
+  ...["failed", "failing", "stuck", "partial", "redeploying", "deploying", "pending"],
+  ...["stopping", "paused", "running", "ended"],
+];
+
+test("[WEB71] each condition has a sign and a word of its own, the worst first, with its reason", async () => {
+  await using scene = await open("/streams", allConditions);
+  const { page } = scene;
+  const names = async (): Promise<string[]> =>
+    await page.locator("tbody .row-link").allTextContents();
+  await eventually(names, worstFirst);
+  for (const condition of worstFirst) {
+    const row = page.locator(`tr[data-query="${condition}"]`);
+    assert.equal(await row.getAttribute("data-condition"), condition);
+  }
+  const signs = await page
+    .locator("tbody .state svg")
+    .evaluateAll((all) => all.map((svg) => (svg as { innerHTML: string }).innerHTML));
+  assert.equal(new Set(signs).size, worstFirst.length);
+  await page.locator('tr[data-query="stuck"]').getByText("Stopping, stuck").waitFor();
+  await page.locator('tr[data-query="stuck"]').getByText("worker-2 is UNREACHABLE").waitFor();
+  await page.locator('tr[data-query="partial"]').getByText("Partially deployed").waitFor();
+  await page.locator('tr[data-query="stopping"]').getByText("is being stopped softly").waitFor();
+  await page.locator('tr[data-query="failed"]').getByText("worker-3: port 9,999").waitFor();
+  assert.deepEqual(scene.complaints, []);
+});
+
+test("[WEB72] queries are found by text and state, in the address, and the list follows them", async () => {
+  await using scene = await open("/streams?state=failed", allConditions);
+  const { api, page } = scene;
+  const names = async (): Promise<string[]> =>
+    await page.locator("tbody .row-link").allTextContents();
+  await eventually(names, ["failed"]);
+  await page.getByText("All 11", { exact: true }).click();
+  await page.getByLabel("Filter queries").fill("unreachable");
+  await eventually(names, ["stuck", "redeploying"]);
+  await page.reload();
+  await eventually(names, ["stuck", "redeploying"]);
+  await page.getByLabel("Filter queries").fill("nothing like it");
+  await page.getByText("No query matches").waitFor();
+  await page.getByRole("button", { name: "Show all 11" }).click();
+  api.streams.change("running", { state: "FAILED", state_reason: "out of memory" });
+  await page.locator('tr[data-query="running"][data-condition="failed"]').waitFor();
+  api.streams.remove("paused");
+  await eventually(async () => (await names()).includes("paused"), false);
+});
+
+test("[WEB73] a query's page: figures, what holds it back, fragments, checkpoints, history, statement", async () => {
+  await using scene = await open("/streams", ({ streams }) => streams.add("hot_items"));
+  const { api, page } = scene;
+  await page.getByRole("link", { name: "hot_items" }).click();
+  await page.getByRole("heading", { name: "hot_items" }).waitFor();
+  const state = page.getByRole("status", { name: "State" });
+  await state.getByText("Running").waitFor();
+  const figure = (name: string) =>
+    page.locator(".figure-cell", { has: page.getByText(name, { exact: true }) });
+  await figure("Rows in").getByText("20,188").waitFor();
+  await figure("Rows out").getByText("199").waitFor();
+  await figure("Behind").getByText("2 s", { exact: true }).waitFor();
+  await figure("Backpressure").getByText("62 %").waitFor();
+  await figure("Late rows").getByText("12").waitFor();
+  await figure("Late rows").getByText("8 malformed").waitFor();
+  await figure("Last checkpoint").getByText("12.0 KiB in 83 ms").waitFor();
+  await page.getByText("time comes from the source bids alone.").waitFor();
+  const rows = async (table: string): Promise<number> =>
+    await page.getByRole("table", { name: table }).locator("tbody tr").count();
+  assert.equal(await rows("Checkpoints"), 3);
+  assert.equal(await rows("History"), 3);
+  await page.getByText("WINDOW TUMBLING").waitFor();
+  await page.getByText("List", { exact: true }).click();
+  const fragments = page.getByRole("table", { name: "Fragments" });
+  await fragments.getByRole("link", { name: "worker-3" }).waitFor();
+  api.streams.change("hot_items", {
+    state: "DEPLOYING",
+    epoch: 2,
+    state_reason: "worker-2 is UNREACHABLE; its fragments wait for it",
+  });
+  await state.getByText("Redeploying").waitFor();
+  await page.getByText("its fragments wait for it").waitFor();
+  // What was told of the older epoch is not known of this one.
+  await figure("Rows in").getByText("–", { exact: true }).waitFor();
+  api.streams.remove("hot_items");
+  await page.getByText("hot_items is gone").waitFor();
+  assert.deepEqual(withoutRefusals(scene.complaints), []);
+});
+
+test("[WEB73] where nobody knows figures the page has the catalog's part, and says so", async () => {
+  await using scene = await open("/streams/queries/hot_items", ({ streams }) => {
+    streams.add("hot_items");
+    streams.standby = true;
+  });
+  const { page } = scene;
+  await page.getByText("There are no figures: this process does not hold the lease").waitFor();
+  await eventually(async () => await page.locator(".stream-fragment").count(), 4);
+});
+
+test("[WEB73] a query that is not there says so", async () => {
+  await using scene = await open("/streams/queries/missing", () => undefined);
+  await scene.page.getByText("There is no such query").waitFor();
+});
+
+test("[WEB74] a query is paused, resumed and stopped; stopping asks first, refusals are shown", async () => {
+  await using scene = await open("/streams/queries/hot_items", ({ streams }) =>
+    streams.add("hot_items"),
+  );
+  const { api, page } = scene;
+  const state = page.getByRole("status", { name: "State" });
+  await page.getByRole("button", { name: "Pause" }).click();
+  await state.getByText("Paused").waitFor();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await state.getByText("Pending").waitFor();
+  api.streams.change("hot_items", { state: "RUNNING" });
+  api.streams.readOnly = true;
+  await page.getByRole("button", { name: "Stop softly…" }).click();
+  const dialog = page.getByRole("dialog", { name: "Stop hot_items softly" });
+  await dialog.getByText("what was read reaches the sinks").waitFor();
+  await dialog.getByRole("button", { name: "Stop softly" }).click();
+  await page.getByRole("alert").getByText("this token may read").waitFor();
+  api.streams.readOnly = false;
+  await page.getByRole("button", { name: "Stop softly…" }).click();
+  await dialog.getByRole("button", { name: "Stop softly" }).click();
+  await page.getByText("is being stopped softly").waitFor();
+  await page.getByRole("button", { name: "Drop…" }).waitFor();
+  const sent = api.requests.filter((request) => /^(POST|DELETE)/.test(request));
+  assert.deepEqual(sent, [
+    "POST /api/v1/streams/queries/id-hot_items/pause",
+    "POST /api/v1/streams/queries/id-hot_items/resume",
+    "DELETE /api/v1/streams/queries/id-hot_items?mode=soft",
+    "DELETE /api/v1/streams/queries/id-hot_items?mode=soft",
+  ]);
+});
+
+test("[WEB75] the graph goes from sources over fragments to sinks, with figures on its edges", async () => {
+  await using scene = await open("/streams/queries/hot_items", ({ streams }) =>
+    streams.add("hot_items"),
+  );
+  const { page } = scene;
+  await eventually(async () => await page.locator(".node").count(), 6);
+  await eventually(async () => await page.locator(".edge-label").count(), 6);
+  const label = (edge: string) => page.locator(`.edge-label[data-edge="${edge}"]`);
+  await label("s0.0 s1.1").getByText("1,235 rows/s", { exact: true }).waitFor();
+  await label("s0.0 s1.1").getByText("2 s behind", { exact: true }).waitFor();
+  await label("s0.0 s1.0").getByText("62 % backpressure", { exact: true }).waitFor();
+  assert.equal(await label("s0.0 s1.0").getAttribute("data-tone"), "bad");
+  await label("source bids s0.0").getByText("20,188 rows/s", { exact: true }).waitFor();
+  await label("s2.0 sink hot").getByText("199 rows/s", { exact: true }).waitFor();
+  await page.locator('.node[data-fragment="s1.0"]').focus();
+  await eventually(async () => await page.locator(".edge-label").count(), 4);
+  await page.keyboard.press("ArrowRight");
+  await page.locator('.node[data-fragment="s2.0"]:focus').waitFor();
+});
+
+test("[WEB19, WEB71] the page fits narrow windows, in both schemes, with every condition", async () => {
+  for (const [width, colorScheme] of [
+    [320, "light"],
+    [400, "dark"],
+  ] as const) {
+    await using scene = await open("/streams", allConditions, { width, colorScheme });
+    const { page } = scene;
+    await page.locator('tr[data-query="failed"]').waitFor();
+    await assertFits(page);
+    await page.getByRole("link", { name: "failed", exact: true }).click();
+    await page.getByRole("table", { name: "Fragments" }).waitFor();
+    await assertFits(page);
+  }
+});
+
+test("[WEB72] without queries the page shows the statements for the first one, and runs them", async () => {
+  await using scene = await open("/streams", () => undefined);
+  const { api, page } = scene;
+  const sent: string[] = [];
+  api.sql = (sql, response) => {
+    sent.push(sql);
+    api.streams.add("hot_items");
+    response.end('{"columns":[]}\n{"summary":{"row_count":0}}\n');
+  };
+  await page.getByText("Keep a query running").waitFor();
+  await eventually(async () => await page.getByRole("button", { name: /^Copy: / }).count(), 4);
+  await page.getByRole("button", { name: "Run all four" }).click();
+  await page.getByRole("heading", { name: "hot_items" }).waitFor();
+  assert.equal(sent.length, 1, "a bundle: all of it or none of it");
+  assert.match(sent[0] ?? "", /CREATE LOGICAL SOURCE bids.*CREATE QUERY hot_items/s);
+});

@@ -1,0 +1,67 @@
+/** The fragments of a query on their workers, as a graph and as a list. */
+import { SegmentedControl } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
+import { useState } from "react";
+import type { LiveQuery, StreamQueryDetail } from "../../../api/gen/types.ts";
+import { Card } from "../../../components/card.tsx";
+import { formatLag } from "../../../format.ts";
+import { FragmentsGraph } from "./fragments-graph.tsx";
+import { FragmentsTable } from "./fragments-table.tsx";
+import { totalsOf } from "./live-figures.ts";
+
+interface FragmentsCardProps {
+  readonly query: StreamQueryDetail;
+  readonly live: LiveQuery | undefined;
+  /** Why there are no figures. */
+  readonly error: Error | null;
+}
+
+/** A narrow window starts with the list. */
+export function FragmentsCard({ query, live, error }: FragmentsCardProps) {
+  const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
+  const [chosen, setChosen] = useState<string>();
+  const as = chosen ?? (isNarrow ? "list" : "graph");
+  const choice = (
+    <SegmentedControl
+      size="xs"
+      aria-label="View"
+      value={as}
+      onChange={setChosen}
+      data={[
+        { value: "graph", label: "Graph" },
+        { value: "list", label: "List" },
+      ]}
+    />
+  );
+  return (
+    <Card title="Fragments" aside={choice} className="stream-graph">
+      {error !== null && live === undefined && (
+        <p className="dim card-body figures-missing" role="status">
+          There are no figures: {error.message}
+        </p>
+      )}
+      {live !== undefined && <HeldBack live={live} />}
+      {as === "graph" ? (
+        <FragmentsGraph query={query} live={live} />
+      ) : (
+        <FragmentsTable query={query} live={live} />
+      )}
+    </Card>
+  );
+}
+
+/** The answer to "why is there no output?". */
+function HeldBack({ live }: { readonly live: LiveQuery }) {
+  const { held_back_by: held } = live;
+  if (held === null) return null;
+  const { rowsOutPerSecond, watermarkLagMs } = totalsOf(live);
+  const isSilent = rowsOutPerSecond === 0;
+  return (
+    <p className={`card-body held-back ${isSilent ? "tone-warn" : "dim"}`} role="status">
+      {isSilent
+        ? "No rows come out at this moment: "
+        : `Event time is ${formatLag(watermarkLagMs)} behind: `}
+      {held.reason}.
+    </p>
+  );
+}
