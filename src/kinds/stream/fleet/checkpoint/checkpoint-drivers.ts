@@ -46,6 +46,14 @@ function timeoutMsOf({ settings }: Plan): number {
   return settings.checkpointTimeoutMs ?? timeoutMsDefault;
 }
 
+/** For the log, at the moment before the step is done (SD51). */
+const stepTexts = {
+  trigger: "a checkpoint is triggered",
+  record: "all fragments have said their states: a checkpoint is recorded now",
+  tell: "a checkpoint is recorded, and workers are told",
+  givenUp: "a checkpoint is given up",
+} as const;
+
 export class CheckpointDrivers {
   readonly #options: CheckpointDriversOptions;
   readonly #drivers = new Map<string, Driver>();
@@ -84,6 +92,8 @@ export class CheckpointDrivers {
   checkpointed({ query, epoch, checkpoint, state, prepared }: Checkpointed): void {
     const driver = this.#drivers.get(query);
     if (driver?.epoch !== epoch) return;
+    const said = { query_id: query, epoch, checkpoint, fragment: state.fragment };
+    this.#options.logger.debug(said, "a fragment has said its state for a checkpoint");
     this.#perform(driver, driver.checkpoints.checkpointed(checkpoint, { state, prepared }));
   }
 
@@ -157,8 +167,12 @@ export class CheckpointDrivers {
   }
 
   #performOne(driver: Driver, effect: CheckpointEffect): void {
-    const { clock, changed } = this.#options;
+    const { clock, changed, logger } = this.#options;
     const { queryId, epoch } = driver;
+    if (effect.kind !== "final") {
+      const { checkpoint } = effect;
+      logger.debug({ query_id: queryId, epoch, checkpoint }, stepTexts[effect.kind]);
+    }
     switch (effect.kind) {
       case "trigger":
         driver.beganMs = clock.nowMs();

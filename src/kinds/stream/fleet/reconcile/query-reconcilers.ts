@@ -199,6 +199,8 @@ export class QueryReconcilers {
     }
     if (report.kind === "answer") {
       const { query, command, error } = report;
+      const answered = { query_id: query, worker_id: workerId, code: error?.code };
+      this.#options.logger.debug(answered, "a command was answered");
       this.#desk.answered(workerId, query, command, error, this.#options.clock.nowMs());
     }
     this.#view.answer(workerId, report);
