@@ -35,6 +35,11 @@ export async function startEmbeddedPostgres(
 ): Promise<EmbeddedPostgres> {
   const shared = process.env[sharedPostgresEnv];
   if (shared !== undefined && settings.length === 0) return new SharedPostgres(Number(shared));
+  return await startOwnPostgres(settings);
+}
+
+/** A server of the caller's own, which it may kill. */
+export async function startOwnPostgres(settings: readonly string[] = []): Promise<RunningPostgres> {
   for (let attempt = 1; ; attempt += 1) {
     const started = await tryToStart(await freePort(), settings);
     if (typeof started !== "string") return started;
@@ -49,7 +54,7 @@ export async function startEmbeddedPostgres(
 async function tryToStart(
   port: number,
   settings: readonly string[],
-): Promise<EmbeddedPostgres | string> {
+): Promise<RunningPostgres | string> {
   const home = mkdtempSync(join(tmpdir(), "capstan-postgres-"));
   try {
     const user = unprivilegedUser();
@@ -76,23 +81,23 @@ class SharedPostgres implements EmbeddedPostgres {
   async createDatabase(original?: string): Promise<string> {
     this.#databases += 1;
     const name = `test_${process.pid}_${this.#databases}`;
-    const client = new pg.Client({ connectionString: this.#url("postgres") });
+    const client = new pg.Client({ connectionString: urlOf(this.port, "postgres") });
     await client.connect();
     // Copying files is faster than logging every page, since nothing is synced here.
     const template = original === undefined ? "template1" : new URL(original).pathname.slice(1);
     await client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY = file_copy`);
     await client.end();
-    return this.#url(name);
+    return urlOf(this.port, name);
   }
 
   async stop(): Promise<void> {}
-
-  #url(database: string): string {
-    return `postgres://capstan@127.0.0.1:${this.port}/${database}`;
-  }
 }
 
-class RunningPostgres extends SharedPostgres {
+function urlOf(port: number, database: string): string {
+  return `postgres://capstan@127.0.0.1:${port}/${database}`;
+}
+
+export class RunningPostgres extends SharedPostgres {
   readonly #server: ChildProcess;
   readonly #home: string;
 
@@ -100,6 +105,34 @@ class RunningPostgres extends SharedPostgres {
     super(port);
     this.#server = server;
     this.#home = home;
+  }
+
+  /** Ends the server by SIGKILL; every connection breaks. */
+  kill(): void {
+    this.#server.stdin?.write("kill\n");
+  }
+
+  /**
+   * Resolves when connections are accepted again. Processes of the killed server may hold its
+   * memory for a moment, and a start that meets them fails: so it is said again.
+   */
+  async start(): Promise<void> {
+    for (;;) {
+      this.#server.stdin?.write("start\n");
+      if (await this.#answers()) return;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+
+  async #answers(): Promise<boolean> {
+    const client = new pg.Client({ connectionString: urlOf(this.port, "postgres") });
+    try {
+      await client.connect();
+      await client.end();
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   override async stop(): Promise<void> {
@@ -156,12 +189,20 @@ function initialise(binaries: string, data: string, home: string, user: User | u
   }
 }
 
-/** Runs until our end of its input closes, then stops the server at once. */
+/**
+ * Runs until our end of its input closes, then stops the server at once. The word `kill` kills the
+ * server as SIGKILL does, and `start` starts it again.
+ */
 const supervise = `
   "$@" &
   child=$!
   trap '' INT TERM
-  cat > /dev/null
+  while read -r word; do
+    case $word in
+      kill) kill -KILL $child; wait $child ;;
+      start) kill -0 $child 2> /dev/null || { "$@" & child=$!; } ;;
+    esac
+  done
   kill -QUIT $child 2> /dev/null
   wait $child
   rm -rf "$CAPSTAN_POSTGRES_HOME"`;
