@@ -103,6 +103,11 @@ export class CheckpointDrivers {
     return row === undefined ? undefined : (JSON.parse(row.manifest) as Manifest).fragments;
   }
 
+  /** The number of the newest complete checkpoint. */
+  async last(queryId: string): Promise<number | undefined> {
+    return (await this.#newest(queryId))?.checkpoint;
+  }
+
   async deleteObjects(paths: readonly string[]): Promise<void> {
     await deleteObjects(this.#options.lake, paths);
   }

@@ -534,3 +534,35 @@ async function checkSettled(fleet: FleetWorld): Promise<void> {
   );
   assert.deepEqual(owed, []);
 }
+
+test("[SD44] a recovery says what sources that cannot be read again have lost", async () => {
+  const fleet = await world("w1", "w2");
+  const op = { kind: "source", name: "bids", type: "TCP" };
+  fleet.nodes = [
+    { id: 0, op },
+    { id: 1, op: { ...op, name: "file", type: "File" } },
+  ] as never;
+  await fleet.create("q1", ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(2_000);
+  for (const afterMs of [0, 12_000]) {
+    await fleet.clock.advance(afterMs);
+    fleet.workers.get("w2")?.restart();
+    fleet.reconnect("w2");
+    await fleet.clock.advance(2_000);
+  }
+  const lost = (since: string) =>
+    `the worker w2 has lost the fragment f1; what bids (TCP) gave ${since} is lost, since it cannot be read again`;
+  assert.deepEqual(await fleet.recoveries("q1"), [lost("so far"), lost("since checkpoint 1")]);
+});
+
+test("[SD44] a query that leaves a worker which drains has lost nothing", async () => {
+  const fleet = await world("w1", "w2");
+  fleet.nodes = [{ id: 0, op: { kind: "source", name: "bids", type: "TCP" } }] as never;
+  await fleet.create("q1", ["f0@w1", "f1@w1"]);
+  await fleet.clock.advance(2_000);
+  await fleet.drain("w1", 1);
+  await fleet.clock.advance(5_000);
+  const [reason = "", ...more] = await fleet.recoveries("q1");
+  assert.deepEqual(more, []);
+  assert.match(reason, /w1 drains: moving f0, f1$/);
+});

@@ -38,6 +38,7 @@ import {
   type QueryView,
   type WorkerView,
 } from "../core/query-view.ts";
+import { whatIsLost } from "../core/what-is-lost.ts";
 import { applyChanges, type Placer } from "./apply-changes.ts";
 import { CatalogWriter } from "./catalog-writer.ts";
 import { ChangedQueries } from "./changed-queries.ts";
@@ -224,11 +225,11 @@ export class QueryReconcilers {
       let decision = decideQuery(view, this.#limits);
       let againMs: number | undefined;
       if (decision.changes.length > 0) {
-        if (await this.#write(rows, decision.changes)) continue;
+        if (await this.#write(rows, view, decision.changes)) continue;
         // The fragment stays on its worker and is handled there.
         decision = decideQuery({ ...view, mayMove: false }, this.#limits);
         if (decision.changes.length > 0) {
-          if (await this.#write(rows, decision.changes)) continue;
+          if (await this.#write(rows, view, decision.changes)) continue;
           return { requeueAfterMs: deployingLookMs };
         }
         againMs = deployingLookMs;
@@ -239,15 +240,37 @@ export class QueryReconcilers {
     return { requeueAfterMs: 0 };
   }
 
+  /** The reason of a recovery says what is lost, unless the last checkpoint holds all. */
+  async #withLosses(
+    { query, fragments, checkpoint }: QueryView,
+    changes: readonly QueryChange[],
+  ): Promise<readonly QueryChange[]> {
+    const hasRead = fragments.some(({ state }) => state !== "PENDING" && state !== "REGISTERED");
+    const isRecovery = changes.some(({ kind }) => kind === "redeploy");
+    if (!isRecovery || !hasRead || checkpoint?.isFinal === true) return changes;
+    const { query_id } = query;
+    const plan = await this.#options.plans.plan(query_id);
+    const lost = whatIsLost(plan, await this.#checkpoints.last(query_id));
+    if (lost === undefined) return changes;
+    return changes.map((change) =>
+      change.kind === "redeploy" ? { ...change, reason: `${change.reason}; ${lost}` } : change,
+    );
+  }
+
   /** `false`: there is no place for a query that is to be deployed again. */
-  async #write(rows: QueryRows, changes: readonly QueryChange[]): Promise<boolean> {
+  async #write(
+    rows: QueryRows,
+    view: QueryView,
+    changes: readonly QueryChange[],
+  ): Promise<boolean> {
     const { placer, logger } = this.#options;
     const isGoing = changes.some(({ kind }) => kind === "remove");
     const { query_id } = rows.query;
+    const told = await this.#withLosses(view, changes);
     try {
       const objects = await this.#writer.write(async (tx) => {
         const own = isGoing ? await objectsOf(tx, query_id) : [];
-        return (await applyChanges(tx, rows, changes, placer)) ? own : [];
+        return (await applyChanges(tx, rows, told, placer)) ? own : [];
       });
       await this.#checkpoints.deleteObjects(objects);
       return true;

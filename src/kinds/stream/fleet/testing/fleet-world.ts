@@ -41,6 +41,8 @@ export class FleetWorld {
   readonly workers: ReadonlyMap<string, ModelWorker>;
   /** Settings of all queries, where they differ from the model's. */
   settings: Partial<Plan["settings"]> = {};
+  /** Nodes of all plans. */
+  nodes: Plan["nodes"] = [];
   #leader: Leader | undefined;
   #leaders = 0;
 
@@ -237,6 +239,21 @@ export class FleetWorld {
     return rows.map(({ to_state }) => to_state ?? "gone");
   }
 
+  /** Why it was deployed in each epoch but the first. */
+  async recoveries(queryId: string): Promise<readonly string[]> {
+    const rows = await this.store.read(({ db }) =>
+      db
+        .selectFrom("query_history")
+        .select(["reason", "epoch", "to_state"])
+        .where("query_id", "=", queryId)
+        .where("epoch", ">", 1)
+        .where("to_state", "=", "DEPLOYING")
+        .orderBy("number")
+        .execute(),
+    );
+    return rows.map(({ reason }) => reason);
+  }
+
   /** Complete checkpoints with their epochs. */
   async checkpoints(queryId: string): Promise<readonly (readonly number[])[]> {
     const rows = await this.store.read(({ db }) =>
@@ -275,7 +292,7 @@ export class FleetWorld {
 
   #plan(): Plan {
     const settings = { ...modelSettings, ...this.settings };
-    return { version: 1, nodes: [], settings } as unknown as Plan;
+    return { version: 1, nodes: this.nodes, settings } as unknown as Plan;
   }
 
   async #takers({ db }: Tx, lost: readonly string[]): Promise<readonly string[]> {

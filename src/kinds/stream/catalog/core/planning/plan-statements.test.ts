@@ -59,6 +59,20 @@ function refusal(inputs: readonly PlannerInput[], on = snapshotOf(definitions)):
   return "it was planned";
 }
 
+test("[SC54] a query shows the weakest guarantee of its sources and sinks", () => {
+  const file = `File('a.csv' AS "SOURCE".FILE_PATH, SCHEMA(x UINT64) AS "SOURCE"."SCHEMA")`;
+  const tcp = `TCP('h' AS "SOURCE".SOCKET_HOST, 1 AS "SOURCE".SOCKET_PORT, SCHEMA(x UINT64) AS "SOURCE"."SCHEMA")`;
+  const outFile = `File('o.csv' AS "SINK".FILE_PATH)`;
+  for (const [text, want] of [
+    [`SELECT x FROM ${file} INTO ${outFile}`, "exactly once"],
+    [`SELECT x FROM ${file} INTO ${outFile}, Print()`, "at least once"],
+    [`SELECT x FROM ${tcp} INTO ${outFile}`, "at most once"],
+    [`SELECT x FROM ${tcp} INTO Print()`, "at most once"],
+  ] as const) {
+    assert.equal(changeOf("createQuery", `CREATE QUERY q AS ${text}`).guarantee, want, text);
+  }
+});
+
 const grouped =
   "SELECT auction, COUNT(*) AS n FROM bids GROUP BY auction WINDOW TUMBLING(ts, SIZE 1 SEC)";
 
