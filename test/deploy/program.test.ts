@@ -249,7 +249,7 @@ test("the API lets in whoever asks it by the Service's names or its address", as
  * What stopping takes at most besides the drain: the sums of `runStopSteps` in src/coordinator and
  * src/worker.
  */
-const stopSecondsMax = { coordinator: 27, "query-api": 27, worker: 29 };
+const stopSecondsMax = { coordinator: 28, "query-api": 28, worker: 30 };
 
 test("a pod has the time to drain and to stop before it is killed", async () => {
   for (const workload of workloads) {
