@@ -5,6 +5,7 @@ import { AssertionError, OperatingError } from "../../kernel/errors.ts";
 import type { LeaseEpoch, SessionEpoch } from "../../kernel/ids.ts";
 import type { Envelope, WorkerFrame } from "./frames.ts";
 import type { Dialer, LinkHandlers } from "./link.ts";
+import { BusyTurns } from "./testing/busy-turns.ts";
 import {
   ClusterFixture,
   RecordingObserver,
@@ -161,6 +162,31 @@ test("[CL3] a worker falls silent at any moment, at any round trip: detected wit
   );
   await fc.assert(silences, { numRuns: 60 });
 });
+
+for (const turnMs of [300, 600, 900]) {
+  test(`[SD91] a controller whose turns take ${turnMs} ms loses no worker that answers at once`, async () => {
+    // At whatever moment between two heartbeats it begins.
+    for (let beginsMs = 5_000; beginsMs < 6_000; beginsMs += 50) {
+      const cluster = new ClusterFixture();
+      const worker = cluster.worker("worker-1");
+      const busy = new BusyTurns(cluster.clock);
+      const observer = new RecordingObserver();
+      const dialer = busy.reading(cluster.network);
+      const pool = cluster.pool("coordinator", { clock: busy, dialer, observer });
+      pool.setTargets([worker]);
+      await cluster.clock.advance(beginsMs);
+      busy.turnMs = turnMs;
+      await cluster.clock.advance(30_000);
+      assert.ok(observer.rttsMs.length > 15, "heartbeats are answered");
+      assert.equal(observer.misses, 0);
+
+      cluster.network.silence(worker.port);
+      await cluster.clock.advance(3_500 + 3 * (1_000 + turnMs));
+      assert.equal(pool.view(one)?.live, undefined, "one that is silent is found all the same");
+      pool.close();
+    }
+  });
+}
 
 test("[CL3] the loss of the link is failure at once, and the worker is back after a short backoff", async () => {
   const cluster = new ClusterFixture();

@@ -65,6 +65,11 @@ interface Entry {
 
 const lossesMax = 1_000;
 
+/** A timer that fires later than that shows that this process is late itself. */
+const ownLatenessMs = 20;
+/** For how long one deadline may wait because of that. */
+const latenessMsMax = 1_000;
+
 export class SessionPool implements WorkerPool {
   readonly #options: SessionPoolOptions;
   readonly #timing: SessionTiming;
@@ -217,8 +222,8 @@ export class SessionPool implements WorkerPool {
   }
 
   #step(entry: Entry, happening: SessionHappening): void {
-    const { clock, prng } = this.#options;
-    const event = { ...happening, nowMs: clock.nowMs(), random: prng.next() };
+    const nowMs = this.#timeOf(entry, happening);
+    const event = { ...happening, nowMs, random: this.#options.prng.next() };
     const before = entry.session;
     const config = { timing: this.#timing, workerId: entry.expected };
     const [after, effects] = stepSession(before, event, config);
@@ -244,11 +249,29 @@ export class SessionPool implements WorkerPool {
       return;
     }
     const { clock } = this.#options;
-    const handle = clock.after(Math.max(0, atMs - clock.nowMs()), () => {
+    this.#wait(entry, atMs, Math.max(atMs, clock.nowMs()));
+  }
+
+  /** While this process is late, it reads what has come before it judges anybody [SD91]. */
+  #wait(entry: Entry, atMs: number, dueMs: number): void {
+    const { clock } = this.#options;
+    const handle = clock.after(dueMs - clock.nowMs(), () => {
+      const nowMs = clock.nowMs();
+      const isLate = nowMs - dueMs > ownLatenessMs && nowMs - atMs < latenessMsMax;
+      if (isLate && isUnanswered(entry.session)) {
+        this.#wait(entry, atMs, nowMs);
+        return;
+      }
       entry.timer = undefined; // A timer may fire a little early; the step then arms a new one.
       this.#step(entry, { kind: "tick" });
     });
     entry.timer = { atMs, handle };
+  }
+
+  /** What is read while a deadline waits was there before it, as far as anybody can tell. */
+  #timeOf({ timer }: Entry, { kind }: SessionHappening): number {
+    const nowMs = this.#options.clock.nowMs();
+    return kind === "frame" && timer !== undefined ? Math.min(nowMs, timer.atMs) : nowMs;
   }
 
   #drain(): void {
@@ -469,6 +492,10 @@ function speaks({ channels }: WorkerUp, channel: string | undefined): boolean {
 
 function addressText({ host, grpcPort }: WorkerAddress): string {
   return host.includes(":") ? `[${host}]:${grpcPort}` : `${host}:${grpcPort}`;
+}
+
+function isUnanswered(session: Session): boolean {
+  return session.state === "live" && session.heartbeat.phase === "unanswered";
 }
 
 function targetKey({ address, workerId }: Target): string {
