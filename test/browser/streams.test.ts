@@ -243,3 +243,84 @@ test("[WEB72] without queries the page shows the statements for the first one, a
   assert.equal(sent.length, 1, "a bundle: all of it or none of it");
   assert.match(sent[0] ?? "", /CREATE LOGICAL SOURCE bids.*CREATE QUERY hot_items/s);
 });
+
+/** What `/api/v1/sql` answers for each text, and the texts that were sent. */
+function answering(api: FakeApi, answers: Readonly<Record<string, object>>): readonly string[] {
+  const sent: string[] = [];
+  api.sql = (sql, response) => {
+    sent.push(sql);
+    const [, answer] = Object.entries(answers).find(([part]) => sql.includes(part)) ?? [];
+    response.writeHead(422, { "content-type": "application/json" }).end(JSON.stringify(answer));
+  };
+  return sent;
+}
+
+test("[WEB76] the editor marks an error where it is, in the statement that has it", async () => {
+  await using scene = await open("/streams", () => undefined);
+  const { api, page } = scene;
+  const sent = answering(api, {
+    Lakes: {
+      code: "SinkTypeDoesNotExist",
+      message: "statement 2: there is no sink type Lakes",
+      hint: "Did you mean Lake?",
+      position: { line: 2, column: 7 },
+      statement: 2,
+    },
+    PREVIEW: { code: "BinderError", message: "no nope", position: { line: 1, column: 16 } },
+  });
+  await page.getByRole("link", { name: "Editor" }).click();
+  const editor = page.getByLabel("Statements about streams");
+  await editor.fill("CREATE LOGICAL SOURCE a(b INT8);\n\n CREATE SINK c\n TYPE Lakes;");
+  await page.keyboard.press("Control+Enter");
+  const alert = page.getByRole("alert");
+  await alert.getByText("there is no sink type Lakes").waitFor();
+  await alert.getByText("Did you mean Lake?").waitFor();
+  await alert.getByText("line 4, column 7").waitFor();
+  await eventually(async () => await page.locator(".cm-lintRange").allTextContents(), ["Lakes"]);
+  await page.keyboard.press("End");
+  await page.keyboard.type(" ");
+  await eventually(async () => await page.locator(".cm-lintRange").count(), 0);
+  await editor.fill("SELECT nope FROM bids");
+  await page.getByRole("button", { name: "Preview rows" }).click();
+  await eventually(async () => await page.locator(".cm-lintRange").allTextContents(), ["nope"]);
+  assert.equal(sent.at(-1), "PREVIEW SELECT nope FROM bids");
+  assert.deepEqual(withoutRefusals(scene.complaints), []);
+});
+
+test("[WEB76] the editor leads to the query that it created, and keeps its text for the next visit", async () => {
+  await using scene = await open("/streams/editor", () => undefined);
+  const { api, page } = scene;
+  api.sql = (_sql, response) => {
+    api.streams.add("hot_items");
+    const columns = ["object", "name", "id", "status"].map((name) => ({ name, type: "VARCHAR" }));
+    response.write(`${JSON.stringify({ columns })}\n`);
+    response.write('["sink","hot","3","created"]\n["query","hot_items","4","accepted"]\n');
+    response.end('{"summary":{"row_count":2,"duration_ms":9,"worker_id":null}}\n');
+  };
+  await page.getByRole("button", { name: "A first query" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByRole("cell", { name: "created", exact: true }).waitFor();
+  await page.getByRole("link", { name: "To hot_items" }).click();
+  await page.getByRole("heading", { name: "hot_items" }).waitFor();
+  await page.goBack();
+  await page.getByLabel("Statements about streams").getByText("CREATE QUERY").waitFor();
+  assert.deepEqual(scene.complaints, []);
+});
+
+test("[WEB76] rows of a preview are shown as they come, until one stops looking", async () => {
+  await using scene = await open("/streams/editor", () => undefined, { width: 400 });
+  const { api, page } = scene;
+  const gone = Promise.withResolvers<void>();
+  api.sql = (_sql, response) => {
+    response.on("close", () => gone.resolve());
+    response.write('{"columns":[{"name":"auction","type":"UINT64"}]}\n[7]\n[14]\n');
+  };
+  await page.getByRole("button", { name: "Look at rows" }).click();
+  await page.getByRole("button", { name: "Preview rows" }).click();
+  await page.getByRole("cell", { name: "14", exact: true }).waitFor();
+  await page.getByRole("status", { name: "Result" }).getByText("2 rows so far").waitFor();
+  await assertFits(page);
+  await page.getByRole("button", { name: "Stop looking" }).click();
+  await gone.promise;
+  await page.getByText("ended after 2 rows").waitFor();
+});

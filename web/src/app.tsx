@@ -5,7 +5,7 @@ import { MutationCache, QueryClient, QueryClientProvider } from "@tanstack/react
 import { createBrowserRouter, RouterProvider } from "react-router";
 import { Cluster, ClusterContext } from "./api/cluster.ts";
 import { ApiError } from "./api/http.ts";
-import { SqlSession, SqlSessionContext } from "./api/sql-session.ts";
+import { SqlSession, SqlSessionContext, StreamSessionContext } from "./api/sql-session.ts";
 import { NotFound, PageCrashed } from "./components/page-errors.tsx";
 import { PageLoading } from "./components/page-loading.tsx";
 import { Shell } from "./components/shell.tsx";
@@ -18,6 +18,7 @@ const cluster = new Cluster();
 cluster.start();
 
 const sqlSession = new SqlSession(() => cluster.promptForToken("refused"));
+const streamSession = new SqlSession(() => cluster.promptForToken("refused"));
 
 const queryClient = new QueryClient({
   mutationCache: new MutationCache({
@@ -50,7 +51,9 @@ export function App() {
       <QueryClientProvider client={queryClient}>
         <ClusterContext value={cluster}>
           <SqlSessionContext value={sqlSession}>
-            <RouterProvider router={router} />
+            <StreamSessionContext value={streamSession}>
+              <RouterProvider router={router} />
+            </StreamSessionContext>
           </SqlSessionContext>
         </ClusterContext>
       </QueryClientProvider>

@@ -2,6 +2,18 @@
  * Requests to the API that served this page. The token, if needed, is in session storage: it is
  * gone with the tab. It is sent only as a header, never in an address.
  */
+/** Where in a statement an error is, both counted from 1. */
+export interface TextPosition {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface ErrorPlace {
+  readonly position?: TextPosition | undefined;
+  /** Of several, which one; counted from 1. */
+  readonly statement?: number | undefined;
+}
+
 const tokenKey = "capstan-token";
 
 /**
@@ -12,12 +24,20 @@ export class ApiError extends Error {
   readonly code: string;
   readonly status: number;
   readonly hint: string | undefined;
+  readonly place: ErrorPlace;
 
-  constructor(code: string, message: string, status: number, hint?: string) {
+  constructor(
+    code: string,
+    message: string,
+    status: number,
+    hint?: string,
+    place: ErrorPlace = {},
+  ) {
     super(message);
     this.code = code;
     this.status = status;
     this.hint = hint;
+    this.place = place;
   }
 }
 
@@ -57,13 +77,13 @@ export interface ListPage<T> {
 }
 
 async function errorOf(response: Response): Promise<ApiError> {
-  const body = (await response.json().catch(() => ({}))) as Partial<
-    Record<"code" | "message" | "hint" | "errorType" | "error", string>
-  >;
+  const body = (await response.json().catch(() => ({}))) as ErrorPlace &
+    Partial<Record<"code" | "message" | "hint" | "errorType" | "error", string>>;
   return new ApiError(
     body.code ?? body.errorType ?? "http_error",
     body.message ?? body.error ?? `The API answered ${response.status} ${response.statusText}.`,
     response.status,
     body.hint,
+    { position: body.position, statement: body.statement },
   );
 }

@@ -4,6 +4,8 @@
  * At most `rowsKeptMax` rows are kept; the others are only counted, so memory is bounded. Numbers
  * that a double cannot hold keep their digits, as text.
  */
+import type { ErrorPlace } from "./http.ts";
+
 export interface Column {
   readonly name: string;
   readonly type: string;
@@ -14,7 +16,7 @@ export interface SqlSummary {
   readonly worker_id: string | null;
   readonly artifact_bytes: number | null;
 }
-export interface SqlFailure {
+export interface SqlFailure extends ErrorPlace {
   readonly code: string;
   readonly message: string;
   readonly hint?: string | undefined;

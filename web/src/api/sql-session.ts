@@ -102,7 +102,7 @@ export class SqlSession {
       return { code: "connection_lost", message: "The connection was lost while rows arrived." };
     }
     if (error.status === 401) this.#onUnauthenticated();
-    return { code: error.code, message: error.message, hint: error.hint };
+    return { code: error.code, message: error.message, hint: error.hint, ...error.place };
   }
 
   #publish(run: SqlRun): void {
@@ -130,6 +130,9 @@ async function read(sql: string, reader: SqlResultReader, signal: AbortSignal): 
   }
   reader.end();
 }
+
+/** The statement editor of streams has a session of its own. */
+export const StreamSessionContext = createContext<SqlSession | undefined>(undefined);
 
 export const SqlSessionContext = createContext<SqlSession | undefined>(undefined);
 

@@ -1,12 +1,14 @@
 /** The kept rows of a result, under the names and types of their columns. */
 import { memo } from "react";
+import "./data-table.css";
 import "./sql-result.css";
 import type { Cell, Column } from "../api/sql-result.ts";
 import type { SqlRun } from "../api/sql-session.ts";
 import { formatCount } from "../format.ts";
 
-/** DuckDB's numeric types. A list of numbers or an INTERVAL does not count. */
-const numeric = /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL\(\d+,\d+\)|BIGNUM)$/;
+/** Numeric types of DuckDB and of streams. A list of numbers or an INTERVAL does not count. */
+const numeric =
+  /^(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|DOUBLE|FLOAT|DECIMAL\(\d+,\d+\)|BIGNUM|U?INT(8|16|32|64)|FLOAT(32|64))$/;
 
 type Result = Pick<SqlRun, "columns" | "rows" | "rowCount">;
 
