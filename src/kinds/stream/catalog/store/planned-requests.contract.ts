@@ -106,7 +106,7 @@ export function testPlannedRequests(fixture: StoreFixture): void {
       await assert.rejects(run("SELECT a FROM s INTO there"), {
         code: "PlacementError",
         message:
-          /^the sink there is placed on w1, which takes no fragments: its Capstan \S+ does not run continuous queries; start it with this version$/,
+          /^the sink there is placed on w1, which takes no fragments: its Capstan \S+ and this one have no version of continuous queries in common; start the same on both$/,
       });
       silent.add("w2");
       const nobody = /^no worker takes fragments \(w1: its Capstan .*; w2: its Capstan/;

@@ -4,8 +4,8 @@ import type { Topology } from "../core/planner.ts";
 import { streamSlotsDefault } from "./move-rows.ts";
 
 /**
- * Whether the worker's session speaks of streams: one of an older version does not. `undefined`:
- * there is no session to tell.
+ * Whether the worker's session speaks of streams: one of an older version does not, and one of a
+ * much newer version may not. `undefined`: there is no session to tell.
  */
 export type SpeaksStreams = (workerId: string) => boolean | undefined;
 
@@ -54,5 +54,5 @@ function whyNone(row: Standing, isSpoken: boolean | undefined): string {
   if (row.state !== "ACTIVE") return `it is ${row.state}: ${row.state_reason}`;
   if (row.draining === 1 || row.drain_requested === 1) return "it is draining";
   if (isSpoken !== false) return "";
-  return `its Capstan ${row.software_version} does not run continuous queries; start it with this version`;
+  return `its Capstan ${row.software_version} and this one have no version of continuous queries in common; start the same on both`;
 }

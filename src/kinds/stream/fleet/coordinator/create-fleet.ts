@@ -96,9 +96,9 @@ export function dataUrlOf(node: ControllerNode): (workerId: string) => string | 
 }
 
 /** What the worker's session says; `undefined` while it has none. */
-export function speaksStreams(node: ControllerNode): SpeaksStreams {
+export function speaksStreams({ pool }: Pick<ControllerNode, "pool">): SpeaksStreams {
   return (name) => {
     const workerId = parseWorkerId(name);
-    return workerId && node.pool.view(workerId)?.live?.channels.has(streamChannel.name);
+    return workerId && pool.view(workerId)?.live?.channels.has(streamChannel.name);
   };
 }
