@@ -11,7 +11,6 @@ import {
   defaultDialect,
   explainPlan,
   formatExplanation,
-  hashPlan,
   insertExchanges,
   LocalCatalog,
   type Plan,
@@ -111,8 +110,8 @@ function runStatement(
 
 function takePlan(plan: Plan, prng: Prng, counts: Counts): void {
   counts.add("planned");
+  // An explanation has the plan's hash.
   formatExplanation(explainPlan(plan));
-  hashPlan(plan);
   cutPlan(insertExchanges(plan));
   // Compiling takes a hundred times as long as planning.
   if (prng.below(24) !== 0) return;

@@ -12,6 +12,8 @@ export type GraphNode = Omit<PlanNode, "id">;
 export class Graph {
   readonly #nodes: GraphNode[] = [];
   readonly #known = new Map<string, number>();
+  /** A number for each text of an operator or a schema, so that the names of nodes are short. */
+  readonly #parts = new Map<string, number>();
   /** Of all nodes that were added, also of those that were known. */
   #characters = 0;
 
@@ -26,14 +28,22 @@ export class Graph {
   add(op: PlanOp, inputs: readonly (number | PlanInput)[], schema: Schema): number {
     const node: GraphNode = { inputs: inputs.map(toInput), op, schema };
     const inputsText = node.inputs.map((input) => `${input.node} ${input.shiftMs}`).join();
-    const key = `${inputsText} ${textOf(op)} ${textOf(schema)}`;
-    this.#characters += key.length;
+    const [opText, schemaText] = [textOf(op), textOf(schema)];
+    this.#characters += inputsText.length + opText.length + schemaText.length + 2;
     if (this.#characters > planCharactersMax) throw tooLarge();
+    const key = `${inputsText} ${this.#partOf(opText)} ${this.#partOf(schemaText)}`;
     const known = this.#known.get(key);
     if (known !== undefined && op.kind !== "sink") return known;
     this.#nodes.push(node);
     this.#known.set(key, this.#nodes.length - 1);
     return this.#nodes.length - 1;
+  }
+
+  #partOf(text: string): number {
+    const known = this.#parts.get(text);
+    if (known !== undefined) return known;
+    this.#parts.set(text, this.#parts.size);
+    return this.#parts.size - 1;
   }
 
   /** A copy of a node with other inputs. */
