@@ -13,6 +13,12 @@ import type { Plan, PlanInput, PlanNode, PlanOp } from "../plan.ts";
 import { planBranchesMax } from "../plan-size.ts";
 import { splitAggregate } from "./split-aggregate.ts";
 
+/**
+ * How many exchanges rows come through before a node, at most. Nodes that run together have one
+ * depth, and what is behind an exchange has a greater one: so no part waits for itself (SY95).
+ */
+type Depth = number;
+
 /** The columns by whose values rows are spread; `undefined`: rows of equal values may be apart. */
 type Spread = readonly number[] | undefined;
 
@@ -37,6 +43,7 @@ class Builder {
   /** Of a node of the old plan: the branches that give its rows in the new one. */
   readonly #branches = new Map<number, readonly number[]>();
   readonly #spreads: Spread[] = [];
+  readonly #depths: Depth[] = [];
   readonly #exchanges = new Map<string, number>();
   readonly #isPlaced: boolean;
   #branchCount = 0;
@@ -107,20 +114,36 @@ class Builder {
 
   #stateful(node: PlanNode): number {
     const { op, inputs, schema } = node;
-    const wanted = keysOf(op, this.#isPlaced);
+    const wanted = keysOf(op, this.#isPlaced || !this.#runTogether(inputs));
     if (wanted === undefined) return this.#add(op, this.#merged(inputs), schema, undefined);
     const split = this.#split(node);
     if (split !== undefined) return split;
-    const exchanged = inputs.map(({ node: from, shiftMs }, side) => {
+    const sides = inputs.map(({ node: from, shiftMs }, side) => {
       const branches = this.#branches.get(from) ?? [];
       const keys = wanted[side] ?? [];
       const [only] = branches;
       const isReady =
         branches.length === 1 && only !== undefined && suits(op, this.#spreads[only], keys);
-      const found = isReady ? only : this.#exchange(branches, keys);
-      return { node: found, shiftMs };
+      const ready = isReady ? only : undefined;
+      const depth = this.#depthOf(branches) + (isReady ? 0 : 1);
+      return { branches, keys, shiftMs, ready, depth };
+    });
+    const depth = Math.max(0, ...sides.map((side) => side.depth));
+    const exchanged = sides.map(({ branches, keys, shiftMs, ready, depth: own }) => {
+      const stays = ready !== undefined && own === depth;
+      return { node: stays ? ready : this.#exchange(branches, keys, depth), shiftMs };
     });
     return this.#add(op, exchanged, schema, spreadBehind(op));
+  }
+
+  #depthOf(nodes: readonly number[]): Depth {
+    return Math.max(0, ...nodes.map((node) => this.#depths[node] ?? 0));
+  }
+
+  /** Whether all branches of the inputs could run in one part. */
+  #runTogether(inputs: readonly PlanInput[]): boolean {
+    const branches = inputs.flatMap(({ node }) => this.#branches.get(node) ?? []);
+    return new Set(branches.map((node) => this.#depths[node])).size <= 1;
   }
 
   /** An aggregation in two halves, with the exchange between them (SY93). */
@@ -169,13 +192,18 @@ class Builder {
     });
   }
 
-  #exchange(branches: readonly number[], keys: readonly number[]): number {
-    const name = `${branches.join(",")}:${keys.join(",")}`;
+  #exchange(
+    branches: readonly number[],
+    keys: readonly number[],
+    depth: Depth = this.#depthOf(branches) + 1,
+  ): number {
+    const name = `${branches.join(",")}:${keys.join(",")}:${depth}`;
     const known = this.#exchanges.get(name);
     if (known !== undefined) return known;
     const inputs = branches.map((node) => ({ node, shiftMs: 0 }));
     const schema = this.nodes[branches[0] ?? 0]?.schema ?? [];
     const added = this.#add({ kind: "exchange", keys }, inputs, schema, keys);
+    this.#depths[added] = depth;
     this.#exchanges.set(name, added);
     return added;
   }
@@ -184,12 +212,16 @@ class Builder {
     const id = this.nodes.length;
     this.nodes.push({ id, inputs, op, schema });
     this.#spreads.push(spread);
+    this.#depths.push(this.#depthOf(inputs.map(({ node }) => node)));
     return id;
   }
 }
 
-/** The keys that each input is spread by; `undefined` for what needs no exchange. */
-function keysOf(op: PlanOp, isPlaced: boolean): readonly (readonly number[])[] | undefined {
+/**
+ * The keys that each input is spread by; `undefined` for what needs no exchange. `isApart`: a sink
+ * cannot run beside whatever sends to it.
+ */
+function keysOf(op: PlanOp, isApart: boolean): readonly (readonly number[])[] | undefined {
   switch (op.kind) {
     case "windowAggregate":
       return [op.keys];
@@ -202,7 +234,7 @@ function keysOf(op: PlanOp, isPlaced: boolean): readonly (readonly number[])[] |
       return [op.keys];
     case "sink":
       // Beside its senders it could not be where it, or one of them, is placed.
-      return parallelSinks.includes(op.type.toUpperCase()) && !isPlaced ? undefined : [[]];
+      return parallelSinks.includes(op.type.toUpperCase()) && !isApart ? undefined : [[]];
     default:
       return undefined;
   }

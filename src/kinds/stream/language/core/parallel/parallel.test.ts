@@ -91,6 +91,41 @@ test("[SY93] an aggregation is split in front of its exchange, where that is exa
   assert.ok(!kindsOf(`SELECT k, AVG(v) AS n ${grouped};`).includes("partialAggregate"));
 });
 
+const perKey = "SELECT k, COUNT(*) AS n, start FROM s GROUP BY k WINDOW TUMBLING(ts, SIZE 1 SEC)";
+const joinedWith = (right: string, on: string): string =>
+  `SELECT k, n, most FROM (SELECT k, n, start AS s1 FROM (${perKey})) JOIN (${right}) ON ${on}
+    WINDOW TUMBLING(s1, s2, SIZE 1 SEC) INTO out;`;
+const stacked = "WINDOW TUMBLING(start, SIZE 1 SEC)";
+
+for (const [name, query] of Object.entries({
+  "a join of groups with a window over them without keys": joinedWith(
+    `SELECT MAX(k) AS top, MAX(n) AS most, start AS s2 FROM (${perKey}) ${stacked}`,
+    "k = top",
+  ),
+  "a join of groups with groups of them": joinedWith(
+    `SELECT n AS j, MAX(k) AS most, start AS s2 FROM (${perKey}) GROUP BY n ${stacked}`,
+    "k = j",
+  ),
+  "a join of groups with groups of them, by another column": joinedWith(
+    `SELECT n AS j, MAX(k) AS most, start AS s2 FROM (${perKey}) GROUP BY n ${stacked}`,
+    "k = most",
+  ),
+  "a union of groups and of groups of them in a sink without an exchange": `
+    SELECT k, n, start FROM (${perKey}) UNION ALL
+    SELECT n AS k, MAX(k) AS n, start FROM (${perKey}) GROUP BY n ${stacked} INTO nowhere;`,
+})) {
+  test(`[SY95] no part of a plan waits for itself: ${name}`, () => {
+    const stages = cutPlan(insertExchanges(planOf(query)));
+    let waiting = stages;
+    while (waiting.length > 0) {
+      const still = new Set(waiting.flatMap(({ sends }) => sends));
+      const next = waiting.filter(({ receives }) => receives.some((id) => still.has(id)));
+      assert.ok(next.length < waiting.length, "some parts receive from each other");
+      waiting = next;
+    }
+  });
+}
+
 test("[SY94] late rows go to their sink through an exchange, from where they are found", () => {
   const plan = (aggregate: string): Plan =>
     insertExchanges(

@@ -476,10 +476,10 @@ export class Drawing {
     }
   }
 
-  /** A side of a join, with the rows of a window with keys or without instead of its own. */
-  #side(plain: Node, aggregated: Node): Node {
+  /** A side of a join; `windowed` makes it rows of a window with keys or without. */
+  #side(plain: Node, windowed: () => Node): Node {
     if (!this.#tape.rarely(3)) return plain;
-    const made = this.#aggregate(aggregated, false, false);
+    const made = windowed();
     this.#count(
       made.op === "aggregate" && made.keys.length === 0
         ? "join with a window without keys"
@@ -489,9 +489,13 @@ export class Drawing {
   }
 
   #join(base: Node): Node {
-    const of = this.#side(base, base);
+    const of = this.#side(base, () => this.#aggregate(base, false, false));
     const plain = this.#other();
-    const other = this.#side(plain, this.#tape.pick([plain, base]));
+    const other = this.#side(plain, () => {
+      // A window over the other side's windows has its rows from the fragments of that side.
+      if (of.op === "aggregate" && !this.#tape.rarely(3)) return this.#aggregate(of, true);
+      return this.#aggregate(this.#tape.pick([plain, base]), false, false);
+    });
     const kind = this.#tape.pick(["", "LEFT", "RIGHT", "FULL"] as const);
     const window = this.#window(true);
     const times = [this.#timeOf(of) ?? 0, this.#timeOf(other) ?? 0] as const;
