@@ -20,7 +20,7 @@ export function addressOf({ host, grpcPort }: Pick<CreateWorker, "host" | "grpcP
  * first one.
  */
 export async function createWorker(applying: Applying, change: CreateWorker): Promise<Created> {
-  const { tx, dialled } = applying;
+  const { dialled } = applying;
   const address = addressOf(change);
   const label = change.label ?? address;
   const existing = await findDescribed(applying, change, label);
@@ -36,17 +36,34 @@ export async function createWorker(applying: Applying, change: CreateWorker): Pr
   if (worker === undefined) {
     throw new OperatingError("NetworkError", "backoff", `the worker at ${address} was not asked`);
   }
+  const { workerId } = worker;
+  // Before it is there itself: the hint of an unknown peer names others only.
+  const peers = await peersOf(applying, change, { workerId, label });
   await register(applying, change, worker);
-  await setSlots(applying, worker.workerId, label, change.slots);
-  const peers: string[] = [];
-  for (const peer of change.peers) peers.push(await resolveWorker(tx, peer, "UnreachableNode"));
-  if (peers.includes(worker.workerId)) {
-    const hint = "Leave it out of its PEERS: they are the workers that it sends rows to.";
-    const message = `${label} cannot be its own peer`;
-    throw new OperatingError("InvalidTopology", "never", message, { hint });
+  await setSlots(applying, workerId, label, change.slots);
+  await link(applying, workerId, peers);
+  return answer(workerId, label, false);
+}
+
+async function peersOf(
+  { tx }: Applying,
+  change: CreateWorker,
+  own: { readonly workerId: string; readonly label: string },
+): Promise<readonly string[]> {
+  const names = [own.workerId, own.label, change.host, addressOf(change)];
+  const ownKeys = new Set(names.map((name) => name.toUpperCase()));
+  const peers = new Set<string>();
+  for (const peer of change.peers) {
+    const isOwn = ownKeys.has(peer.toUpperCase());
+    const found = isOwn ? own.workerId : await resolveWorker(tx, peer, "UnreachableNode");
+    if (found === own.workerId) {
+      const hint = "Leave it out of its PEERS: they are the workers that it sends rows to.";
+      const message = `${own.label} cannot be its own peer`;
+      throw new OperatingError("InvalidTopology", "never", message, { hint });
+    }
+    peers.add(found);
   }
-  await link(applying, worker.workerId, [...new Set(peers)]);
-  return answer(worker.workerId, label, false);
+  return [...peers];
 }
 
 async function findDescribed({ tx }: Applying, change: CreateWorker, label: string) {
