@@ -1,7 +1,8 @@
 /**
  * The edges of all fragments in a process, by name. Whoever mentions an edge first makes it: its
- * receiver when it opens, a sender of this process, or one that has connected. Names carry the
- * query's epoch, so what an earlier start still sends goes to an edge that nobody reads (SU23).
+ * receiver when it opens, a sender of this process, or one that has connected. It is there as long
+ * as somebody reads it; before that, and after it, as long as its sender. Names carry the query's
+ * epoch, so what an earlier start still sends goes to an edge that nobody reads. Rule: SU23.
  */
 import type { InEdge, OutEdge } from "../core/edge.ts";
 import { createMemoryEdge, type MemoryEdge } from "./memory-edge.ts";
@@ -18,36 +19,75 @@ export function edgePath({ query, epoch, exchange, from, to }: EdgeName): string
   return [query, epoch, exchange, from, to].map((part) => encodeURIComponent(part)).join("/");
 }
 
-export class EdgeHub {
-  readonly #edges = new Map<string, MemoryEdge>();
+interface Entry {
+  readonly path: string;
+  readonly edge: MemoryEdge;
+  isRead: boolean;
+}
 
-  edge(path: string): MemoryEdge {
-    let found = this.#edges.get(path);
-    if (found === undefined) {
-      found = createMemoryEdge();
-      this.#edges.set(path, found);
-    }
-    return found;
-  }
+/** An edge whose sender is in another process. */
+export interface ArrivingEdge extends MemoryEdge {
+  /** Nothing comes of the sender any more. Idempotent. */
+  over(): void;
+}
+
+export class EdgeHub {
+  readonly #entries = new Map<string, Entry>();
 
   receive(name: EdgeName): InEdge {
-    const path = edgePath(name);
-    const edge = this.edge(path);
+    const entry = this.#entry(edgePath(name));
+    entry.isRead = true;
     return {
-      receive: () => edge.in.receive(),
+      receive: () => entry.edge.in.receive(),
       close: () => {
-        edge.in.close();
-        this.#edges.delete(path);
+        entry.edge.in.close();
+        this.#remove(entry);
       },
     };
   }
 
+  arrive(path: string): ArrivingEdge {
+    const entry = this.#entry(path);
+    return Object.assign(entry.edge, { over: () => this.#senderOver(entry) });
+  }
+
   /** An edge to a fragment of the same process. */
   send(name: EdgeName): OutEdge {
-    return this.edge(edgePath(name)).out;
+    const entry = this.#entry(edgePath(name));
+    const { out } = entry.edge;
+    return {
+      send: (frame) => out.send(frame),
+      flush: () => out.flush(),
+      get heldBytes() {
+        return out.heldBytes;
+      },
+      get backlogBytes() {
+        return out.backlogBytes;
+      },
+      close: () => {
+        out.close();
+        this.#senderOver(entry);
+      },
+    };
   }
 
   get count(): number {
-    return this.#edges.size;
+    return this.#entries.size;
+  }
+
+  #entry(path: string): Entry {
+    const known = this.#entries.get(path);
+    if (known !== undefined) return known;
+    const entry = { path, edge: createMemoryEdge(), isRead: false };
+    this.#entries.set(path, entry);
+    return entry;
+  }
+
+  #senderOver(entry: Entry): void {
+    if (!entry.isRead) this.#remove(entry);
+  }
+
+  #remove(entry: Entry): void {
+    if (this.#entries.get(entry.path) === entry) this.#entries.delete(entry.path);
   }
 }

@@ -33,7 +33,7 @@ export function serveExchange(
     stream.respond({ [constants.HTTP2_HEADER_STATUS]: 401 }, { endStream: true });
     return true;
   }
-  const edge = hub.edge(path.slice(exchangePrefix.length));
+  const edge = hub.arrive(path.slice(exchangePrefix.length));
   const frames = new FrameAssembler((frame) => void edge.out.send(frame));
   let owed = 0;
   edge.onTaken = (bytes) => {
@@ -49,6 +49,7 @@ export function serveExchange(
   stream.on("end", () => stream.end());
   stream.on("close", () => {
     if (!frames.hasEnded) edge.out.close();
+    edge.over();
   });
   return true;
 }
