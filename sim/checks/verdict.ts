@@ -56,6 +56,8 @@ export const invariants = {
   I45: "no fragment is placed on a worker that is lost or drains",
   I46: "an older epoch changes nothing",
   I47: "each result of a query is committed once",
+  I48: "a subscriber to the catalog sees exactly the catalog",
+  I49: "a bundle is done as a whole or not at all",
   I50: "once faults heal, workers run what the catalog wants, and nothing else",
 } as const;
 

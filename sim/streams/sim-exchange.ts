@@ -8,6 +8,7 @@ import { frameKindOf } from "../../src/kinds/stream/engine/core/index.ts";
 import { DialectError } from "../../src/kinds/stream/language/core/index.ts";
 import type { OutEdge } from "../../src/kinds/stream/run/core/edge.ts";
 import {
+  type ArrivingEdge,
   type EdgeHub,
   type EdgeName,
   edgePath,
@@ -26,7 +27,7 @@ interface Stream {
   readonly path: string;
   readonly sender: Life;
   readonly toHost: string;
-  receiver: Receiver | undefined;
+  receiver: Arrived | undefined;
   lastArrivalMs: number;
   held: Arrival[];
   /** Nothing of it arrives any more. */
@@ -40,6 +41,13 @@ interface Stream {
 interface Receiver {
   readonly life: Life;
   readonly hub: EdgeHub;
+}
+
+/** Where a stream leads to. */
+interface Arrived {
+  readonly life: Life;
+  /** Undefined until the process has heard of the stream. */
+  edge: ArrivingEdge | undefined;
 }
 
 export interface SimExchangeOptions {
@@ -76,14 +84,24 @@ export class SimExchange {
     }
   }
 
-  /** A block between the two ended. */
+  /** A block between the two ended: what was held arrives a moment later. */
   release(fromHost: string, toHost: string): void {
+    const { timeline, conditions } = this.#options;
+    const way = conditions.direction(fromHost, toHost);
     for (const stream of this.#streams) {
-      if (stream.sender.name !== fromHost || stream.toHost !== toHost) continue;
-      const { held } = stream;
-      stream.held = [];
-      for (const arrival of held) this.#transmit(stream, arrival);
+      const { sender, held } = stream;
+      if (sender.name !== fromHost || stream.toHost !== toHost || held.length === 0) continue;
+      timeline.after(conditions.latencyMs(way), () => {
+        if (way.blocks === 0) this.#deliverHeld(stream);
+      });
     }
+  }
+
+  /** Until now whatever arrived was held behind what was held before. */
+  #deliverHeld(stream: Stream): void {
+    const { held } = stream;
+    stream.held = [];
+    for (const arrival of held) if (!stream.isCut) this.#arrive(stream, arrival);
   }
 
   /** An edge from a fragment of `sender` to one at the address of another worker. */
@@ -151,7 +169,7 @@ export class SimExchange {
     if (arrival.kind === "open") {
       const found = this.#receivers.get(toHost);
       if (found === undefined || found.life.isDown) this.#refuse(stream);
-      else stream.receiver = found;
+      else this.#open(stream, found);
       return;
     }
     const { receiver } = stream;
@@ -162,9 +180,16 @@ export class SimExchange {
     receiver.life.receive(() => this.#take(stream, receiver, arrival));
   }
 
-  #take(stream: Stream, { hub }: Receiver, arrival: Arrival): void {
-    if (stream.isCut && arrival.kind !== "end") return;
-    const edge = hub.edge(stream.path);
+  #open(stream: Stream, { life, hub }: Receiver): void {
+    const receiver: Arrived = { life, edge: undefined };
+    stream.receiver = receiver;
+    life.receive(() => {
+      receiver.edge = hub.arrive(stream.path);
+    });
+  }
+
+  #take(stream: Stream, { edge }: Arrived, arrival: Arrival): void {
+    if (edge === undefined || (stream.isCut && arrival.kind !== "end")) return;
     if (arrival.kind === "frame") {
       const kind = frameKindOf(arrival.bytes);
       if (kind === "end" || kind === "stop") stream.hasEnded = true;
@@ -173,7 +198,13 @@ export class SimExchange {
     }
     this.#streams.delete(stream);
     stream.isCut = true;
-    if (!stream.hasEnded) edge.out.close();
+    this.#over(stream, edge);
+  }
+
+  /** As the server of the exchange does it. */
+  #over({ hasEnded }: Stream, edge: ArrivingEdge): void {
+    if (!hasEnded) edge.out.close();
+    edge.over();
   }
 
   /** Nobody is there. A live host says so; a dark one says nothing for a while. */
@@ -202,7 +233,9 @@ export class SimExchange {
     this.#streams.delete(stream);
     stream.sender.receive(() => stream.fail?.(why));
     const { receiver } = stream;
-    if (receiver === undefined || receiver.life.isDown || stream.hasEnded) return;
-    receiver.life.receive(() => receiver.hub.edge(stream.path).out.close());
+    if (receiver === undefined || receiver.life.isDown) return;
+    receiver.life.receive(() => {
+      if (receiver.edge !== undefined) this.#over(stream, receiver.edge);
+    });
   }
 }

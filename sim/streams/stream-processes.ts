@@ -23,12 +23,15 @@ import {
   streamChannelOf,
   tellStates,
 } from "../../src/kinds/stream/fleet/index.ts";
-import { EdgeHub, HereHost, unlimitedMemory } from "../../src/kinds/stream/run/index.ts";
+import type { EdgeName } from "../../src/kinds/stream/run/exchange/edge-hub.ts";
+import { EdgeHub, unlimitedMemory } from "../../src/kinds/stream/run/index.ts";
+import type { HostProbe } from "../checks/fragments-check.ts";
 import type { Life } from "../engine/life.ts";
 import type { StreamsSettings } from "./plan-streams.ts";
 import { createSimConnectors, type SinkTable } from "./sim-connectors.ts";
 import type { SimExchange } from "./sim-exchange.ts";
 import type { StreamObjects } from "./stream-files.ts";
+import { WatchedHost } from "./watched-host.ts";
 
 export interface StreamCoordinator {
   readonly life: Life;
@@ -78,6 +81,8 @@ export interface StreamWorkerProcess {
   readonly life: Life;
   readonly hub: EdgeHub;
   readonly worker: StreamWorker;
+  /** What the worker says that it has. */
+  readonly facts: ReadonlySet<string>;
   readonly channels: readonly WorkerChannel[];
   attach(node: WorkerNode): void;
   /** Resolves when nothing holds a worker that leaves. */
@@ -87,6 +92,7 @@ export interface StreamWorkerProcess {
 export interface WorkerParts {
   readonly life: Life;
   readonly exchange: SimExchange;
+  readonly probe: HostProbe;
   readonly objects: StreamObjects;
   readonly tableOf: (name: string) => SinkTable | undefined;
   readonly newPath: (table: string) => string;
@@ -97,25 +103,31 @@ export function createStreamWorker(parts: WorkerParts): StreamWorkerProcess {
   const { life, exchange, objects, logger } = parts;
   const hub = new EdgeHub();
   let endpoint: WorkerEndpoint | undefined;
-  const openHost = (): HereHost =>
-    new HereHost({
-      connectors: createSimConnectors(parts),
-      clock: life,
-      hub,
-      sendTo: (address, name) => exchange.send(life, address, name),
-      memory: unlimitedMemory(),
-      giveWay: () => Promise.resolve(),
-    });
+  const options = {
+    connectors: createSimConnectors(parts),
+    clock: life,
+    hub,
+    sendTo: (address: string, name: EdgeName) => exchange.send(life, address, name),
+    memory: unlimitedMemory(),
+    giveWay: () => Promise.resolve(),
+  };
+  const facts = new Set<string>();
   const worker = new StreamWorker({
-    openHost,
+    openHost: () => new WatchedHost(options, life, parts.probe),
     states: createStateStorage({
       objects: objects as Partial<ObjectStore> as ObjectStore,
       files: objects.stage.port,
       stagingDir: "staging",
     }),
     facts: {
-      setFact: (key, value) => endpoint?.setFact(key, value),
-      unsetFact: (key) => endpoint?.unsetFact(key),
+      setFact(key, value) {
+        facts.add(key);
+        endpoint?.setFact(key, value);
+      },
+      unsetFact(key) {
+        facts.delete(key);
+        endpoint?.unsetFact(key);
+      },
       get factsVersion() {
         return endpoint?.factsVersion ?? 0;
       },
@@ -133,7 +145,7 @@ export function createStreamWorker(parts: WorkerParts): StreamWorkerProcess {
   const sessions = (): ReturnType<WorkerEndpoint["sessions"]> => endpoint?.sessions() ?? [];
   const hasCoordinator = (): boolean => sessions().some(({ role }) => role === "coordinator");
   return {
-    ...{ life, hub, worker },
+    ...{ life, hub, worker, facts },
     channels: [streamChannelOf({ worker, sessions, logger })],
     attach(node) {
       endpoint = node.endpoint;

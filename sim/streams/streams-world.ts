@@ -8,6 +8,7 @@ import type { SharedSqlite, Store } from "../../src/ground/store/index.ts";
 import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Finding } from "../checks/end-check.ts";
+import { FragmentsCheck } from "../checks/fragments-check.ts";
 import { ResultsCheck } from "../checks/results-check.ts";
 import type { ChangeRow } from "../checks/store-audit.ts";
 import { StreamsReader } from "../checks/streams-state.ts";
@@ -52,6 +53,7 @@ export class StreamsWorld {
   readonly #reader: StreamsReader;
   readonly #transitions: TransitionCheck;
   readonly #results: ResultsCheck;
+  readonly #fragments: FragmentsCheck;
   #hasChanged = false;
   #isDefined = false;
 
@@ -61,6 +63,7 @@ export class StreamsWorld {
     this.#reader = new StreamsReader(database.connection);
     this.#transitions = new TransitionCheck(this.#reader, verdict, counters);
     this.#results = new ResultsCheck(this.#reader, this.objects, verdict, counters);
+    this.#fragments = new FragmentsCheck(this.#reader, verdict, counters);
     this.exchange = new SimExchange({ timeline, conditions, prng: prng.fork("exchange") });
   }
 
@@ -90,6 +93,7 @@ export class StreamsWorld {
     const prng = this.#options.prng.fork(`worker ${life.name} ${life.number}`);
     const process = createStreamWorker({
       ...{ life, exchange: this.exchange, objects: this.#link(life, prng), logger },
+      probe: this.#fragments,
       tableOf: (name) => this.#tables.get(name),
       newPath: (folder) => `${folder}${this.objects.newName()}`,
     });
@@ -99,6 +103,7 @@ export class StreamsWorld {
 
   lifeEnded(life: Life, dark: boolean): void {
     this.exchange.lifeEnded(life, dark);
+    this.#fragments.lifeEnded(life);
   }
 
   /** A fault was inflicted, in whatever states the queries are. */
@@ -130,6 +135,10 @@ export class StreamsWorld {
     if (change === undefined) return;
     this.#hasChanged = true;
     this.#transitions.changed(change, workerOf);
+    const { table, before, after } = change;
+    if (table === "queries" && before !== undefined && after === undefined) {
+      this.#fragments.removed(before.query_id);
+    }
   }
 
   #checkRows(): void {
@@ -145,6 +154,22 @@ export class StreamsWorld {
       if (state === desired_state || state === "FAILED" || state === "TERMINATED") continue;
       const detail = `the query ${queryId} is ${state}, and wanted to be ${desired_state}`;
       return { invariant: "I50", detail };
+    }
+    return this.#fragments.find() ?? this.#findLeft();
+  }
+
+  /** What a worker still has of fragments that are gone. */
+  #findLeft(): Finding | undefined {
+    const finding = (detail: string): Finding => ({ invariant: "I50", detail });
+    for (const [name, { life, hub, facts }] of this.#workers) {
+      if (life.isDown) continue;
+      const edges = this.#fragments.edgesOf(life);
+      if (hub.count !== edges)
+        return finding(`${name} has ${hub.count} edges, and ${edges} are read`);
+      for (const fact of facts) {
+        const row = this.#reader.fragments.get(fact.replace(/^fragment\//, ""));
+        if (row?.worker_id !== name) return finding(`${name} says that it has ${fact}`);
+      }
     }
     return undefined;
   }
