@@ -141,6 +141,10 @@ test("[WEB73] a query's page: figures, what holds it back, fragments, checkpoint
   await page.getByText("its fragments wait for it").waitFor();
   // What was told of the older epoch is not known of this one.
   await figure("Rows in").getByText("–", { exact: true }).waitFor();
+  api.setWorker(fakeWorker(2, { state: "UNREACHABLE" }));
+  await page.getByText("worker-2 cannot be reached").waitFor();
+  await page.getByText("Graph", { exact: true }).click();
+  await page.locator('.node[data-fragment="s1.0"]').getByText("Worker unreachable").waitFor();
   api.streams.remove("hot_items");
   await page.getByText("hot_items is gone").waitFor();
   assert.deepEqual(withoutRefusals(scene.complaints), []);

@@ -8,6 +8,7 @@ import { formatLag } from "../../../format.ts";
 import { FragmentsGraph } from "./fragments-graph.tsx";
 import { FragmentsTable } from "./fragments-table.tsx";
 import { totalsOf } from "./live-figures.ts";
+import { useLostWorkers } from "./use-lost-workers.ts";
 
 interface FragmentsCardProps {
   readonly query: StreamQueryDetail;
@@ -40,6 +41,7 @@ export function FragmentsCard({ query, live, error }: FragmentsCardProps) {
           There are no figures: {error.message}
         </p>
       )}
+      <LostWorkers query={query} />
       {live !== undefined && <HeldBack live={live} />}
       {as === "graph" ? (
         <FragmentsGraph query={query} live={live} />
@@ -47,6 +49,21 @@ export function FragmentsCard({ query, live, error }: FragmentsCardProps) {
         <FragmentsTable query={query} live={live} />
       )}
     </Card>
+  );
+}
+
+/** Its reason may be what a fragment elsewhere said of the same loss. */
+function LostWorkers({ query }: Pick<FragmentsCardProps, "query">) {
+  const lost = useLostWorkers();
+  const names = [...new Set(query.deployed.map(({ worker_id }) => worker_id))].filter((worker) =>
+    lost.has(worker),
+  );
+  if (names.length === 0) return null;
+  return (
+    <p className="card-body held-back tone-bad" role="status">
+      {names.join(" and ")} cannot be reached: what is there waits for it, or moves to another
+      worker where it may.
+    </p>
   );
 }
 

@@ -8,6 +8,7 @@ import { formatRate, plural } from "../../../format.ts";
 import { edgeKey, edgeLooks, nodesOf, type QueryNode } from "./fragment-nodes.ts";
 import { FragmentIcon, fragmentWord } from "./fragment-sign.tsx";
 import { backpressureTone } from "./live-figures.ts";
+import { useLostWorkers } from "./use-lost-workers.ts";
 
 const size: GraphSize = { width: 164, height: 56, gapX: 104, gapY: 30 };
 
@@ -18,6 +19,7 @@ interface FragmentsGraphProps {
 
 export function FragmentsGraph({ query, live }: FragmentsGraphProps) {
   const nodes = nodesOf(query, live);
+  const lost = useLostWorkers();
   const looks = live && edgeLooks(live);
   const workers = new Set(query.deployed.map(({ worker_id }) => worker_id)).size;
   const fragments = plural(query.deployed.length, "fragment");
@@ -27,7 +29,7 @@ export function FragmentsGraph({ query, live }: FragmentsGraphProps) {
       nodes={nodes}
       size={size}
       hint={`${fragments} on ${plural(workers, "worker")}; arrow keys follow the rows`}
-      renderNode={(node, props) => <NodeLink node={node} props={props} />}
+      renderNode={(node, props) => <NodeLink node={node} props={props} lost={lost} />}
       edgeLook={(from, to) => looks?.get(edgeKey(from, to))}
     />
   );
@@ -36,9 +38,10 @@ export function FragmentsGraph({ query, live }: FragmentsGraphProps) {
 interface NodeLinkProps {
   readonly node: QueryNode;
   readonly props: NodeProps;
+  readonly lost: ReadonlySet<string>;
 }
 
-function NodeLink({ node, props }: NodeLinkProps) {
+function NodeLink({ node, props, lost }: NodeLinkProps) {
   if (node.kind !== "fragment") {
     const Icon = node.kind === "source" ? IconDatabaseImport : IconTableExport;
     return (
@@ -56,6 +59,7 @@ function NodeLink({ node, props }: NodeLinkProps) {
       to={`/workers/${encodeURIComponent(worker)}`}
       className={`${props.className} stream-fragment`}
       data-state={state}
+      data-lost={lost.has(worker)}
       data-fragment={fragment}
       data-pressure={backpressureTone(node.live?.backpressure_ratio)}
       title={[state_reason, ...(node.live?.operators ?? [])].join("\n")}
@@ -64,7 +68,9 @@ function NodeLink({ node, props }: NodeLinkProps) {
       <span className="node-name truncate">
         {worker} <span className="dim node-fragment">{fragment}</span>
       </span>
-      <span className="node-line truncate">{lineOf(node)}</span>
+      <span className="node-line truncate">
+        {lost.has(worker) ? "Worker unreachable" : lineOf(node)}
+      </span>
     </Link>
   );
 }

@@ -38,7 +38,11 @@ export function HistoryCard({ query, nowMs }: HistoryCardProps) {
   );
 }
 
-function To({ change: { to_state: state, epoch } }: { readonly change: Change }) {
+function To({ change }: { readonly change: Change }) {
+  const { from_state: before, to_state: state, epoch } = change;
   if (state === null) return <span className="dim">Removed</span>;
-  return <QuerySign isStill condition={conditionOf({ state, detail: null, epoch })} />;
+  // The epoch changes a moment after a query that ran has lost a fragment.
+  const isAgain = state === "DEPLOYING" && before !== "PENDING";
+  const condition = isAgain ? "redeploying" : conditionOf({ state, detail: null, epoch });
+  return <QuerySign isStill condition={condition} />;
 }
