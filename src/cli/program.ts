@@ -219,7 +219,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     )
     .option("--workers <n>", "how many workers", parseCount, 2)
     .option("--no-dashboard", "do not build the dashboard, if this is a clone");
-  metricsOwner(diskLimit(up)).addOption(streamDialect());
+  secretsDir(metricsOwner(diskLimit(up)).addOption(streamDialect()));
   refreshing(apiServer(up))
     .option("--verbose", "show every log line of the children, not only warnings")
     .option("--json", "print what happens as JSON lines")
@@ -282,6 +282,7 @@ function addServerCommands(program: Command, run: RunAction): void {
     "--stream-dir <dir>",
     "where File sources and sinks of streams are (streams in the data directory)",
   );
+  secretsDir(worker);
   targetFiles(refreshing(metricsDir(lake(diskLimit(worker)))));
   withStore(logFormat(cluster(worker, 30)))
     .addHelpText(
@@ -490,6 +491,11 @@ function refreshing(command: Command): Command {
       "a dynamic table whose refreshes fail for so long is suspended (10m)",
       parseAge,
     );
+}
+
+function secretsDir(command: Command): Command {
+  const text = "a file for each SECRET('name') of streams (or $CAPSTAN_SECRET_NAME)";
+  return command.option("--secrets-dir <dir>", text);
 }
 
 function streamDialect(): Option {

@@ -49,6 +49,7 @@ export interface UpOptions {
   readonly allowPasswordEnv?: readonly string[];
   readonly suspendAfter?: number;
   readonly streamDialect?: string;
+  readonly secretsDir?: string;
   readonly drainTimeout: number;
   readonly logLevel: string;
 }
@@ -124,6 +125,7 @@ export function workerArgs(options: UpOptions, name: string, url: string): strin
     ...flag("--split-rows", options.splitRows?.toString()),
     ...targetFiles(options),
     ...ageFlag("--suspend-after", options.suspendAfter),
+    ...flag("--secrets-dir", options.secretsDir),
   ];
 }
 

@@ -14,6 +14,7 @@ export {
   streamChannelOf,
   tellStates,
 } from "./wire/stream-channel.ts";
+export { resolveSecrets } from "./worker/find-secret.ts";
 export { leaveCluster } from "./worker/leave-cluster.ts";
 export { OwnStreams } from "./worker/own-streams.ts";
 export { createStateStorage } from "./worker/state-storage.ts";

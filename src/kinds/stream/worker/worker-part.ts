@@ -16,6 +16,7 @@ import {
   createStateStorage,
   leaveCluster,
   OwnStreams,
+  resolveSecrets,
   StreamWorker,
   sendReport,
   streamChannelOf,
@@ -35,6 +36,8 @@ import {
 export interface StreamWorkerPartOptions {
   /** Where File sources and sinks are. Default: `streams` in the data directory. */
   readonly streamDir?: string;
+  /** A mounted directory with a file for each secret that a configuration names. */
+  readonly secretsDir?: string;
 }
 
 type Context = WorkerContext | (WorkerContext & StoreOfWorker);
@@ -65,6 +68,7 @@ export function createStreamWorkerPart(
   const worker = new StreamWorker({
     openHost,
     states: createStateStorage({ objects, files: realFiles, stagingDir: states }),
+    resolve: (specs) => resolveSecrets(specs, { env: process.env, directory: options.secretsDir }),
     facts: {
       setFact: (key, value) => endpoint?.setFact(key, value),
       unsetFact: (key) => endpoint?.unsetFact(key),

@@ -1,6 +1,6 @@
 /** The whole description of a physical source, as one text: no two sources have the same (SC7). */
 import type { Settings } from "../../language/core/index.ts";
-import { hideSecrets } from "./secrets.ts";
+import { maskSecrets } from "./secrets.ts";
 
 export interface DescribedSource {
   /** The logical source's id. */
@@ -15,7 +15,7 @@ export function describeSource(source: DescribedSource): string {
   const { sourceId, workerId, config, parser } = source;
   const type = source.type.toUpperCase();
   // Secrets say how a source is reached, not which one it is.
-  const { shown } = hideSecrets("source", type, config, { id: "" });
+  const shown = maskSecrets("source", type, config);
   return JSON.stringify([sourceId, workerId, type, sorted(shown), sorted(parser)]);
 }
 

@@ -1,5 +1,5 @@
 /** The statements that make what there is, for SHOW CREATE. Secrets are references in them. */
-import type { Schema, Settings } from "../../language/core/index.ts";
+import { namedSecretOf, type Schema, type Settings } from "../../language/core/index.ts";
 import type {
   CatalogBody,
   LogicalSourceBody,
@@ -87,7 +87,8 @@ export function printSettings(section: string, settings: Settings): readonly str
     const path = key.startsWith("FIELD.")
       ? `FIELD.${quoteName(key.slice("FIELD.".length))}`
       : `"${section}".${quoteName(key)}`;
-    return `${typeof value === "string" ? quoteText(value) : value} AS ${path}`;
+    const isText = typeof value === "string" && namedSecretOf(value) === undefined;
+    return `${isText ? quoteText(value) : value} AS ${path}`;
   });
 }
 

@@ -4,6 +4,7 @@
  * watches and no request reads. What a worker is sent has the values again.
  */
 import {
+  namedSecretOf,
   type Plan,
   type PlanNode,
   type Settings,
@@ -25,29 +26,57 @@ export interface Hidden<Shown> {
 
 const reference = /^SECRET\('([^'/]+)\/([^']+)'\)$/;
 
+interface SecretOwner {
+  readonly id: string;
+  readonly prefix?: string;
+  /** Others whose references stay as they are: what the plan was made of. */
+  readonly uses?: ReadonlySet<string>;
+}
+
 export function hideSecrets(
   kind: "source" | "sink",
   type: string,
   config: Settings,
-  owner: { readonly id: string; readonly prefix?: string },
+  { id, prefix = "", uses }: SecretOwner,
 ): Hidden<Settings> {
   const secrets: Secret[] = [];
+  const keys = secretKeys(kind, type);
   const shown = Object.entries(config).map(([key, value]): [string, Settings[string]] => {
-    if (!secretKeys(kind, type).has(key.toUpperCase())) return [key, value];
-    if (parseReference(value) !== undefined) return [key, value];
-    const place = `${owner.prefix ?? ""}${key}`;
-    secrets.push({ ownerId: owner.id, place, value: String(value) });
-    return [key, `SECRET('${owner.id}/${place}')`];
+    if (!keys.has(key.toUpperCase()) || namedSecretOf(value) !== undefined) return [key, value];
+    // Any other text that looks like a reference is a value, and says nothing (SC55).
+    const known = parseReference(value);
+    if (known !== undefined && uses?.has(known.ownerId) === true) return [key, value];
+    const place = `${prefix}${key}`;
+    secrets.push({ ownerId: id, place, value: String(value) });
+    return [key, `SECRET('${id}/${place}')`];
   });
   return { shown: Object.fromEntries(shown), secrets };
 }
 
-/** Hides those of a plan's sources and sinks, which then belong to the query. */
-export function hideSecretsOfPlan(plan: Plan, queryId: string): Hidden<Plan> {
+/** Settings that are the same whatever their secrets are. */
+export function maskSecrets(kind: "source" | "sink", type: string, config: Settings): Settings {
+  const keys = secretKeys(kind, type);
+  return Object.fromEntries(
+    Object.entries(config).map(([key, value]) => [
+      key,
+      keys.has(key.toUpperCase()) ? `SECRET('/${key}')` : value,
+    ]),
+  );
+}
+
+/**
+ * Hides those of a plan's sources and sinks, which then belong to the query, unless they are
+ * references to secrets of the sources and sinks that it uses.
+ */
+export function hideSecretsOfPlan(
+  plan: Plan,
+  queryId: string,
+  uses: ReadonlySet<string>,
+): Hidden<Plan> {
   const secrets: Secret[] = [];
   const nodes = plan.nodes.map((node) =>
     withConfig(node, (kind, type, config) => {
-      const owner = { id: queryId, prefix: `${node.id}.` };
+      const owner = { id: queryId, prefix: `${node.id}.`, uses };
       const hidden = hideSecrets(kind, type, config, owner);
       secrets.push(...hidden.secrets);
       return hidden.shown;
@@ -56,21 +85,23 @@ export function hideSecretsOfPlan(plan: Plan, queryId: string): Hidden<Plan> {
   return { shown: { ...plan, nodes }, secrets };
 }
 
-/** Puts the values in the place of their references. */
+/** Puts the values in the place of their references, in secret settings only (SC55). */
 export function revealSecretsOfPlan(
   plan: Plan,
   lookUp: (ownerId: string, place: string) => string | undefined,
 ): Plan {
-  const reveal = (config: Settings): Settings =>
-    Object.fromEntries(
-      Object.entries(config).map(([key, value]) => {
-        const { ownerId, place } = parseReference(value) ?? {};
-        if (ownerId === undefined || place === undefined) return [key, value];
-        return [key, lookUp(ownerId, place) ?? value];
-      }),
-    );
   const nodes = plan.nodes.map((node) =>
-    withConfig(node, (_kind, _type, config) => reveal(config)),
+    withConfig(node, (kind, type, config) => {
+      const keys = secretKeys(kind, type);
+      return Object.fromEntries(
+        Object.entries(config).map(([key, value]) => {
+          const { ownerId, place } = parseReference(value) ?? {};
+          const isOne = ownerId !== undefined && place !== undefined;
+          if (!isOne || !keys.has(key.toUpperCase())) return [key, value];
+          return [key, lookUp(ownerId, place) ?? value];
+        }),
+      );
+    }),
   );
   return { ...plan, nodes };
 }

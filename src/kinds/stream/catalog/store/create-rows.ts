@@ -191,7 +191,7 @@ export async function createQuery(applying: Applying, change: CreateQuery): Prom
   const query = { query_id: id, name, name_key, guarantee: change.guarantee, is_preview };
   if (existing === undefined) await insertQuery(tx, query);
   else await replaceQuery(applying, existing, query);
-  const { shown: plan, secrets } = hideSecretsOfPlan(change.plan.plan, id);
+  const { shown: plan, secrets } = hideSecretsOfPlan(change.plan.plan, id, usedBy(change));
   await insertSecrets(tx, secrets);
   const { db } = tx;
   const row = {
@@ -218,6 +218,11 @@ export async function createQuery(applying: Applying, change: CreateQuery): Prom
     ...(query_id === undefined || state === undefined ? {} : { replaced: { query_id, state } }),
     ...(start && { from: { query_id: start.origin.query_id, checkpoint: start.checkpoint } }),
   };
+}
+
+/** Sources and sinks that have rows of their own. */
+function usedBy({ physicalSources, sinks }: CreateQuery): ReadonlySet<string> {
+  return new Set([...physicalSources, ...sinks]);
 }
 
 /**

@@ -4,7 +4,8 @@ import { describe, test } from "node:test";
 import { eventually } from "../../../../ground/kernel/testing/eventually.ts";
 import type { CatalogTx } from "../../../../ground/store/index.ts";
 import type { StoreFixture } from "../../../../ground/store/testing/store-fixture.ts";
-import type { ChangeAnswer, QueryBody } from "../core/bodies.ts";
+import type { Settings } from "../../language/core/index.ts";
+import type { ChangeAnswer, PhysicalSourceBody, QueryBody } from "../core/bodies.ts";
 import type { CatalogChange, CatalogQuestion, ShowFilter } from "../core/changes.ts";
 import type { QueryRow } from "../core/tables.ts";
 import { createLakeGuard } from "../statements/lake-guard.ts";
@@ -195,6 +196,56 @@ export function testRequests(fixture: StoreFixture): void {
         db.selectFrom("stream_secrets").selectAll().execute(),
       );
       assert.deepEqual(left, []);
+    });
+
+    test("[SC55] a text that imitates a reference reaches no secret of anybody else", async (t) => {
+      const scripted = await openScripted(fixture, t);
+      await addWorkers(scripted.store, "w1", "w2");
+      const { store, run } = scripted;
+      const sourceOf = (type: string, config: Settings) => {
+        const op = { kind: "source", name: "s", type, config, parser: {}, record: [] } as const;
+        const more = { columns: [], ingestionTime: false };
+        return { id: 0, inputs: [], op: { ...op, ...more }, schema: [] };
+      };
+      const planOf = (node: ReturnType<typeof sourceOf>) => {
+        const plan = { version: 1, nodes: [node], settings: {} as never };
+        return { plan: { version: 1, plan, fragments: [] } };
+      };
+      const token = { HTTP_PORT: 1, TOKEN: "top-secret" };
+      await run(source("bids"), physical("new:0", { type: "Http", config: token }));
+      await run(query("theirs", planOf(sourceOf("Http", token))));
+      const forged = ["SECRET('2/TOKEN')", "SECRET('3/0.TOKEN')"];
+      for (const [at, text] of forged.entries()) {
+        await run(query(`a${at}`, planOf(sourceOf("File", { FILE_PATH: text }))));
+        await run(query(`b${at}`, planOf(sourceOf("Http", { HTTP_PORT: 1, TOKEN: text }))));
+      }
+      const ids = (await scripted.catalog.read("query", {})).map(
+        (row) => (row as QueryBody).query_id,
+      );
+      for (const id of ids.slice(1)) {
+        const sent = await store.read((tx) => readStoredPlan(tx, id));
+        assert.doesNotMatch(JSON.stringify(sent), /top-secret/);
+      }
+      const own = query("mine", {
+        ...planOf(sourceOf("Http", { HTTP_PORT: 1, TOKEN: "SECRET('2/TOKEN')" })),
+        physicalSources: ["2"],
+      });
+      await run(own);
+      const mine = (await scripted.catalog.query("mine")).query_id;
+      const sent = await store.read((tx) => readStoredPlan(tx, mine));
+      assert.match(JSON.stringify(sent), /top-secret/);
+    });
+
+    test("[SC56] a secret that the worker finds by its name is stored by its name only", async (t) => {
+      const scripted = await openScripted(fixture, t);
+      const config = { HTTP_PORT: 1, TOKEN: "SECRET('api-token')" };
+      await scripted.run(source("bids"), physical("new:0", { type: "Http", config }));
+      const [row] = await scripted.catalog.read("physical source", {});
+      assert.deepEqual((row as PhysicalSourceBody).config, config);
+      const kept = await scripted.store.read(({ db }) =>
+        db.selectFrom("stream_secrets").selectAll().execute(),
+      );
+      assert.deepEqual(kept, []);
     });
 
     test("[SC10] a request is done as a whole or not at all", async (t) => {

@@ -28,7 +28,9 @@ export async function readPlan(
 /** The plan of a query as a worker needs it, with the values of its secrets. Throws the same. */
 export async function readStoredPlan(tx: Tx, queryId: string): Promise<StoredPlan> {
   const { plan: stored } = await readPlan(tx, queryId);
-  const owners = secretOwnersOf(stored.plan);
+  const named = secretOwnersOf(stored.plan);
+  const used = named.length === 0 ? new Set() : await readUsed(tx, queryId);
+  const owners = named.filter((owner) => used.has(owner));
   if (owners.length === 0) return stored;
   const rows = await tx.db
     .selectFrom("stream_secrets")
@@ -38,6 +40,22 @@ export async function readStoredPlan(tx: Tx, queryId: string): Promise<StoredPla
   const values = new Map(rows.map((row) => [`${row.owner_id}/${row.place}`, row.value]));
   const lookUp = (owner: string, place: string) => values.get(`${owner}/${place}`);
   return { ...stored, plan: revealSecretsOfPlan(stored.plan, lookUp) };
+}
+
+/** Whose secrets a query's worker is told: its own, and those of its sources and sinks (SC55). */
+async function readUsed({ db }: Tx, queryId: string): Promise<ReadonlySet<string>> {
+  const sources = await db
+    .selectFrom("query_physical_sources")
+    .select("physical_source_id")
+    .where("query_id", "=", queryId)
+    .execute();
+  const sinks = await db
+    .selectFrom("query_sinks")
+    .select("sink_id")
+    .where("query_id", "=", queryId)
+    .execute();
+  const ids = [...sources.map((row) => row.physical_source_id), ...sinks.map((row) => row.sink_id)];
+  return new Set([queryId, ...ids]);
 }
 
 export async function insertSecrets({ db }: CatalogTx, secrets: readonly Secret[]): Promise<void> {

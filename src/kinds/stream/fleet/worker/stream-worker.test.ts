@@ -23,6 +23,7 @@ import { fragmentsOf, type ManifestFragment, specOf } from "../../run/core/index
 import { EdgeHub, StreamPool, serveExchange } from "../../run/index.ts";
 import type { StreamCommand, StreamReport } from "../core/index.ts";
 import { decodeCommand, decodeReport, encodeCommand, encodeReport } from "../wire/codec.ts";
+import { resolveSecrets } from "./find-secret.ts";
 import { createStateStorage } from "./state-storage.ts";
 import { StreamWorker } from "./stream-worker.ts";
 
@@ -62,6 +63,7 @@ class TestWorker {
       states: createStateStorage({
         ...{ objects, files: realFiles, stagingDir: join(home, "staging") },
       }),
+      resolve: (specs) => resolveSecrets(specs, { env: {}, directory: undefined }),
       facts: this,
       tell: (report) => this.reports.push(decodeReport(encodeReport(report))),
       report: (_, report) => this.reports.push(decodeReport(encodeReport(report))),
@@ -254,4 +256,16 @@ test("[SD1, SD3] what cannot be opened is refused, and leaves nothing", async ()
     workers.map(({ facts }) => facts.size),
     [0, 0],
   );
+});
+
+test("[SD46] a secret that is not there is refused by its name, and leaves nothing", async () => {
+  const plan = planOf(`
+    CREATE LOGICAL SOURCE h(a INT64 NOT NULL);
+    CREATE PHYSICAL SOURCE FOR h TYPE Http SET(SECRET('door') AS "SOURCE".TOKEN, 'CSV' AS "PARSER".TYPE);
+    SELECT a FROM h INTO Void();`);
+  const answers = await register("q3", plan, 1);
+  const refused = answers.find(({ error }) => error !== undefined)?.error;
+  assert.match(refused?.message ?? "", /there is no secret door .*CAPSTAN_SECRET_DOOR/);
+  assert.equal(refused?.retry, "never");
+  await askAll("unregister", "q3", 1);
 });

@@ -26,6 +26,8 @@ export interface StreamWorkerOptions {
   /** Called at the first fragment, so that a worker without any has no threads for them. */
   readonly openHost: () => StreamHost;
   readonly states: StateStorage;
+  /** Puts the values of secrets in the place of their names; absent where there are none. */
+  readonly resolve?: (specs: readonly FragmentSpec[]) => Promise<readonly FragmentSpec[]>;
   readonly facts: WorkerFacts;
   /** To the session that asked; what its end has overtaken is lost. */
   readonly report: (session: string, report: StreamReport) => void;
@@ -146,13 +148,14 @@ export class StreamWorker {
     specs: readonly FragmentSpec[],
     restore: readonly ManifestFragment[] | undefined,
   ): Promise<void> {
-    const { states, openHost, logger } = this.#options;
+    const { states, openHost, resolve, logger } = this.#options;
     try {
+      const resolved = resolve === undefined ? specs : await resolve(specs);
       const restored = restore && (await states.restore(restore));
       this.#host ??= openHost();
       await this.#host.deploy(
         run,
-        specs.map((spec) => ({ ...spec, restored: restored?.get(spec.fragment) })),
+        resolved.map((spec) => ({ ...spec, restored: restored?.get(spec.fragment) })),
         this.#eventsOf(run),
       );
     } catch (thrown) {

@@ -110,5 +110,5 @@ export type {
   WindowSpec,
 } from "./plan.ts";
 export { optimizeBound, planQuery } from "./plan-statement.ts";
-export { secretsOf } from "./secrets.ts";
+export { namedSecretOf, secretsOf, withSecrets } from "./secrets.ts";
 export { withSetting } from "./with-setting.ts";

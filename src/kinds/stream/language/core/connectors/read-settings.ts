@@ -108,6 +108,10 @@ function readValue(descriptor: SettingDescriptor, { value, position }: AstSettin
     throw invalid(`${key} is no secret, so that its value is given in place`, position);
   }
   const raw = value.kind === "number" ? value.text : String(value.value);
+  if (descriptor.secret === true && raw.startsWith("SECRET(")) {
+    const hint = "SECRET('name') without quotes around it lets the worker find the value.";
+    throw invalid(`${key} is no text that looks like a reference to a secret`, position, hint);
+  }
   switch (type.kind) {
     case "text":
       return raw;

@@ -138,6 +138,10 @@ test("[SY27] a secret setting may be a reference, and no other one may", () => {
     }).number;
   };
   assert.equal(refused(`SECRET('door') AS "SOURCE".HTTP_PATH`), 1000);
+  assert.equal(refused(`'SECRET(\\'5/TOKEN\\')' AS "SOURCE".TOKEN`), 1000, "SC55");
+  assert.equal(refused(`'SECRET(\\'door\\')' AS "SOURCE".TOKEN`), 1000, "SC55");
+  assert.equal(refused(`SECRET('5/TOKEN') AS "SOURCE".TOKEN`), 2000, "SC55");
+  assert.equal(refused(`SECRET('..') AS "SOURCE".TOKEN`), 2000);
   assert.equal(refused(`SECRET('a b') AS "SOURCE".TOKEN`), 2000);
   assert.equal(refused(`SECRET(door) AS "SOURCE".TOKEN`), 2000);
 });

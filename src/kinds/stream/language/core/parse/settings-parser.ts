@@ -1,6 +1,7 @@
 /**
  * Parses schemas and settings: `SET('x' AS "SOURCE".KEY, …)`, and those of anonymous connectors.
  */
+import { secretName } from "../secrets.ts";
 import type { AstField, AstName, AstSetting } from "./ast.ts";
 import { isUnit } from "./durations.ts";
 import { parseList, parseType } from "./expr-parser.ts";
@@ -96,8 +97,6 @@ function parseValue(reader: TokenReader): AstSetting["value"] {
     hint,
   );
 }
-
-const secretName = /^[A-Za-z0-9_.-]{1,100}$/;
 
 /** `SECRET('name')`: the value is where the worker finds it by this name. */
 function parseSecret(reader: TokenReader): AstSetting["value"] {
