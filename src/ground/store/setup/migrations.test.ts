@@ -34,6 +34,7 @@ const landed: readonly [name: string, digest: string][] = [
   ],
   ["019-query-previews.sql", "2ddd7f5c1287cd1f4185cb678f04477c0e6ed4727029852cc000d1eafbb14ca4"],
   ["020-savepoints.sql", "44dea906acb9af971b73eefb47b1d29df4b0a7cbe9e8484a7ec9f31104f4bd7d"],
+  ["021-query-lake-sinks.sql", "c9b8ca2512d79a13ac2ef8ff612d68b6b0cbb695bc607d74a5331873e0885971"],
 ];
 
 test("[ST56] schema files that have landed are as they were", () => {

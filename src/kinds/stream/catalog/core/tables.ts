@@ -101,6 +101,7 @@ const catalogCells = {
   query_physical_sources: { query_id: "text", physical_source_id: "text" },
   query_sinks: { query_id: "text", sink_id: "text" },
   query_lake_tables: { query_id: "text", table_id: "number", writes: "number" },
+  query_lake_sinks: { query_id: "text", table_key: "text" },
   query_deployments: { query_id: "text", epoch: "number", reachable_ms: "number" },
   query_checkpoints: {
     query_id: "text",

@@ -1,5 +1,7 @@
 /** CREATE of sources, sinks, views and queries, as rows: SC4 to SC9. */
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
+import type { CatalogTx } from "../../../../ground/store/index.ts";
+import type { Plan } from "../../language/core/index.ts";
 import type { ChangeAnswer } from "../core/bodies.ts";
 import type {
   CreateLogicalSource,
@@ -211,6 +213,7 @@ export async function createQuery(applying: Applying, change: CreateQuery): Prom
     await (left > 0 ? insertHeir(tx, place) : insertFragment(tx, place));
   }
   await insertReferences(applying, change, id);
+  await insertLakeSinks(tx, change.plan.plan, id);
   if (start !== undefined) await insertStartState(tx, id, change.plan, start);
   const { query_id, state } = existing ?? {};
   return {
@@ -274,6 +277,20 @@ async function insertReferences(
     .insertInto("query_lake_tables")
     .values([...tables.values()])
     .execute();
+}
+
+/** By name: a sink makes its table when the query starts. */
+async function insertLakeSinks(
+  { db }: CatalogTx,
+  { nodes }: Plan,
+  query_id: string,
+): Promise<void> {
+  const keys = nodes.flatMap(({ op }) =>
+    op.kind === "sink" && op.type === "Lake" ? [String(op.config.TABLE).toLowerCase()] : [],
+  );
+  if (keys.length === 0) return;
+  const rows = [...new Set(keys)].map((table_key) => ({ query_id, table_key }));
+  await db.insertInto("query_lake_sinks").values(rows).execute();
 }
 
 /** Workers that were lost or began to drain since the plan was made take no fragments (SC21). */

@@ -608,6 +608,32 @@ export function testRequests(fixture: StoreFixture): void {
       assert.equal(await scripted.store.catalogTransaction(await change(8)), true);
     });
 
+    test("[SC57] nor one that a sink made itself, and that was not there when it was planned", async (t) => {
+      const scripted = await openScripted(fixture, t);
+      await addWorkers(scripted.store, "w1", "w2");
+      const guard = createLakeGuard(scripted.store);
+      const change = (name: string, schema = "main") => {
+        const table = { tableId: 99, schema, name };
+        return guard.checkChange({ table } as never, undefined, {} as never);
+      };
+      const holds = await change("Hot");
+      const op = { kind: "sink", name: "s", type: "Lake", config: { TABLE: "hot" }, formatter: {} };
+      const nodes = [{ id: 0, inputs: [], op, schema: [] }] as never;
+      const plan = { version: 1, nodes, settings: {} as never };
+      await scripted.run(query("q", { plan: { version: 1, plan, fragments: [] } }));
+      const refused = {
+        code: "reference_violated",
+        message: "Hot is written by the continuous query q, which is PENDING",
+      };
+      await assert.rejects(change("Hot"), refused);
+      await assert.rejects(scripted.store.catalogTransaction(holds), refused);
+      for (const other of [await change("hotter"), await change("hot", "other")]) {
+        assert.equal(await scripted.store.catalogTransaction(other), true);
+      }
+      await endQuery(scripted, "q");
+      assert.equal(await scripted.store.catalogTransaction(await change("hot")), true);
+    });
+
     testWorkers(fixture);
   });
 }
