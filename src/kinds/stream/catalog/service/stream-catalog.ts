@@ -29,7 +29,7 @@ import type { DialledWorker } from "../store/applying.ts";
 import { readCheckpoints, readSavepoint } from "../store/checkpoint-rows.ts";
 import { addressOf } from "../store/create-worker.ts";
 import { readHeldSlots } from "../store/read-held-slots.ts";
-import { readObjects, readQueries, readQueryDetail } from "../store/read-rows.ts";
+import { readObjects, readQueryById, readQueryDetail } from "../store/read-rows.ts";
 import { systemBodies } from "../store/system-bodies.ts";
 import type { DialWorker } from "./dial-worker.ts";
 import { drainWorker, type UndoDrain } from "./drain-worker.ts";
@@ -143,7 +143,7 @@ export class StreamCatalog {
   ): Promise<QueryBody | undefined> {
     let last: QueryBody | undefined;
     const look = async (tx: Tx) => {
-      [last] = (await readQueries(tx, {})).filter(({ query_id }) => query_id === queryId);
+      last = await readQueryById(tx, queryId);
       if (last === undefined || state === undefined) return undefined;
       return last.state === state || hasEnded.has(last.state) ? undefined : notYet(state);
     };

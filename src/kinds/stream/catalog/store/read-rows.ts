@@ -144,6 +144,16 @@ export async function readQueries(tx: Tx, filter: ShowFilter): Promise<readonly 
     .map((row) => queryBody(row, row.statement, counts.get(row.query_id) ?? []));
 }
 
+/** `undefined`: it is gone. */
+export async function readQueryById(tx: Tx, byId: string): Promise<QueryBody | undefined> {
+  const row = await tx.db
+    .selectFrom("queries")
+    .select("query_id")
+    .where("query_id", "=", byId)
+    .executeTakeFirst();
+  return row && (await readQueries(tx, { byId }))[0];
+}
+
 /** A query by its name, or else by its id. */
 export async function findQuery({ db }: Tx, name: string): Promise<QueryRow | undefined> {
   const named = await db
