@@ -19,6 +19,7 @@ import { deleteObjects, type RecordCheckpoint, recordCheckpoint } from "./record
 export interface CheckpointDriversOptions {
   readonly lake: RecordCheckpoint["lake"];
   readonly lease: () => LeaseGrant | undefined;
+  readonly write: RecordCheckpoint["write"];
   readonly fleet: Pick<FleetPort, "send">;
   readonly planOf: (queryId: string) => Promise<Plan>;
   readonly clock: Clock;
@@ -218,13 +219,14 @@ export class CheckpointDrivers {
     driver: Driver,
     { checkpoint, savepoint, fragments }: Extract<CheckpointEffect, { readonly kind: "record" }>,
   ): Promise<void> {
-    const { lake, lease, clock } = this.#options;
+    const { lake, lease, write, clock } = this.#options;
     const { queryId, epoch, plan } = driver;
     const durationMs = clock.nowMs() - driver.beganMs;
     try {
       await recordCheckpoint({
         lake,
         lease,
+        write,
         queryId,
         epoch,
         plan,

@@ -47,6 +47,7 @@ async function fixture() {
       objects,
     },
     lease: () => lease.grant(),
+    write: (body) => store.catalogTransaction(body, lease.grant()),
     queryId: "q1",
     epoch: 2,
     checkpoint: 7,

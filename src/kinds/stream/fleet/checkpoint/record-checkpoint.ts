@@ -16,6 +16,8 @@ import { dropOldCheckpoints, pinSources } from "./kept-checkpoints.ts";
 export interface RecordCheckpoint {
   readonly lake: Pick<StreamLake, "catalog" | "clock" | "objects" | "prng" | "store">;
   readonly lease: () => LeaseGrant | undefined;
+  /** Runs the transaction under the lease, alone or with others of this moment [SD92]. */
+  readonly write: (body: (tx: CatalogTx) => Promise<void>) => Promise<void>;
   readonly queryId: string;
   readonly epoch: number;
   readonly checkpoint: number;
@@ -27,7 +29,7 @@ export interface RecordCheckpoint {
 }
 
 export async function recordCheckpoint(options: RecordCheckpoint): Promise<void> {
-  const { lake, queryId, epoch, checkpoint, fragments, lease } = options;
+  const { lake, queryId, epoch, checkpoint, fragments, lease, write } = options;
   const manifest = manifestOf(options);
   let free: readonly string[] = [];
   const prepared: Prepared = new Map(fragments.flatMap((each) => [...each.prepared]));
@@ -37,9 +39,8 @@ export async function recordCheckpoint(options: RecordCheckpoint): Promise<void>
     message: `checkpoint ${checkpoint} of the query ${queryId}`,
     mayBeCommittedElsewhere: true, // By the next leader: workers say what they prepared again.
     transaction: async (body) => {
-      const grant = lease();
-      if (grant === undefined) throw notOurs("this process does not lead any more");
-      await lake.store.catalogTransaction(body, grant);
+      if (lease() === undefined) throw notOurs("this process does not lead any more");
+      await write(body);
     },
     also: async (tx) => {
       if (!(await insertRow(tx, options, manifest))) return false;

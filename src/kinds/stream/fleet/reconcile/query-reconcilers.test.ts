@@ -273,6 +273,25 @@ test("[SD24, SD27] checkpoints are recorded while it runs, and a new epoch goes 
   assert.deepEqual(await fleet.checkpoints("q1"), [[4, 2]]);
 });
 
+test("[SD92] the checkpoints of a hundred queries are recorded in few transactions", async () => {
+  const fleet = await world("w1", "w2");
+  for (let nth = 0; nth < 100; nth += 1) await fleet.create(`q${nth}`, ["f0@w1", "f1@w2"]);
+  await fleet.clock.advance(5_000);
+  const run = fleet.store.catalogTransaction.bind(fleet.store);
+  let transactions = 0;
+  Object.assign(fleet.store, {
+    catalogTransaction: (...args: Parameters<typeof run>) => {
+      transactions += 1;
+      return run(...args);
+    },
+  });
+  await fleet.clock.advance(12_000);
+  for (let nth = 0; nth < 100; nth += 1) {
+    assert.deepEqual(await fleet.checkpoints(`q${nth}`), [[1, 1]]);
+  }
+  assert.ok(transactions < 20, `${transactions} transactions for 100 checkpoints`);
+});
+
 test("[SD40] a savepoint that was asked for is taken at once, by a new epoch or leader, too", async () => {
   const fleet = await world("w1", "w2");
   await fleet.create("q1", ["f0@w1", "f1@w2"]);

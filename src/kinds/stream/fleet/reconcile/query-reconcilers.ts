@@ -106,6 +106,7 @@ export class QueryReconcilers {
     this.#checkpoints = new CheckpointDrivers({
       lake: options.lake,
       lease,
+      write: (body) => this.#writer.write(body),
       fleet: options.fleet,
       planOf: (queryId) => options.plans.plan(queryId),
       clock,
