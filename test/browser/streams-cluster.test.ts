@@ -31,7 +31,7 @@ async function untilFlowing(page: Page): Promise<void> {
   await eventually(flows, true);
 }
 
-/** The worker of one of the fragments in the middle, which are neither at the source nor the sink. */
+/** The worker of a fragment in the middle, which is neither at the source nor at the sink. */
 async function workerOfMiddle(): Promise<string> {
   const response = await fetch(`${cluster.url}/api/v1/streams/queries/hot_items`);
   const { deployed } = (await response.json()) as {

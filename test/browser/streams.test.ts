@@ -328,3 +328,64 @@ test("[WEB76] rows of a preview are shown as they come, until one stops looking"
   await gone.promise;
   await page.getByText("ended after 2 rows").waitFor();
 });
+
+/** Of each kind one, as the catalog has them. */
+function definitions({ streams }: FakeApi): void {
+  const field = (name: string, nullable: boolean) =>
+    ({ name, type: { name: "UINT64", nullable } }) as const;
+  const common = { created_at_ms: 0, watermark: null, definition: null } as const;
+  const worker = { label: null, host: "127.0.0.1", grpc_port: 1, data_port: 2, peers: [] } as const;
+  streams.snapshot = {
+    sources: [
+      { ...common, source_id: "1", name: "bids", kind: "LOGICAL", schema: [field("ts", false)] },
+      { ...common, source_id: "5", name: "lonely", kind: "LOGICAL", schema: [field("a", true)] },
+    ],
+    views: [
+      {
+        ...common,
+        ...{ source_id: "4", name: "late", kind: "VIEW", schema: [field("ts", true)] },
+        definition: "SELECT ts FROM bids WHERE ts > UINT64(10)",
+      },
+    ],
+    physical_sources: [
+      {
+        ...{ physical_source_id: "2", logical_source: "bids", type: "Generator", parser: {} },
+        ...{ config: { ROWS_PER_SECOND: 20_000 }, worker_id: "worker-1", created_at_ms: 0 },
+      },
+    ],
+    sinks: [
+      {
+        ...{ sink_id: "3", name: "hot", schema: null, type: "Lake", formatter: {} },
+        ...{ config: { TABLE: "hot" }, worker_id: null, created_at_ms: 0 },
+      },
+    ],
+    workers: [
+      {
+        ...{ ...worker, worker_id: "worker-1", slots: 1_000, slots_used: 250, draining: false },
+        ...{ state: "ACTIVE", state_reason: "" },
+      },
+      {
+        ...{ ...worker, worker_id: "worker-2", slots: 1_000, slots_used: 0, draining: false },
+        ...{ state: "UNREACHABLE", state_reason: "no answer" },
+      },
+    ],
+  };
+}
+
+test("[WEB77] definitions: sources with what they read from, sinks, views, workers with their slots", async () => {
+  await using scene = await open("/streams", definitions, { width: 400, colorScheme: "dark" });
+  const { page } = scene;
+  await page.getByRole("link", { name: "Definitions" }).click();
+  const sources = page.getByRole("table", { name: "Sources" });
+  await sources.getByText("ts UINT64 NOT NULL").waitFor();
+  await sources.getByText("ROWS_PER_SECOND = 20000").waitFor();
+  await sources.getByText("2, on worker-1").waitFor();
+  await sources.getByText("It has nothing to read from.").waitFor();
+  await page.getByRole("table", { name: "Sinks" }).getByText("TABLE = 'hot'").waitFor();
+  await page.getByRole("table", { name: "Views" }).getByText("WHERE ts >").waitFor();
+  const workers = page.getByRole("table", { name: "Workers" });
+  await workers.getByText("250 of 1,000").waitFor();
+  await workers.locator('tr[data-worker="worker-2"]').getByText("Unreachable").waitFor();
+  await assertFits(page);
+  assert.deepEqual(scene.complaints, []);
+});

@@ -12,6 +12,9 @@ import "./streams.css";
 const QueriesPage = lazy(async () => ({
   default: (await import("./queries/queries-page.tsx")).QueriesPage,
 }));
+const DefinitionsPage = lazy(async () => ({
+  default: (await import("./definitions/definitions-page.tsx")).DefinitionsPage,
+}));
 const EditorPage = lazy(async () => ({
   default: (await import("./editor/editor-page.tsx")).EditorPage,
 }));
@@ -21,6 +24,7 @@ const QueryPage = lazy(async () => ({
 
 const tabs = [
   { title: "Queries", href: "/streams" },
+  { title: "Definitions", href: "/streams/definitions" },
   { title: "Editor", href: "/streams/editor" },
 ];
 
@@ -29,6 +33,7 @@ export function Component() {
     <Routes>
       <Route element={<Frame />}>
         <Route index element={<QueriesPage />} />
+        <Route path="definitions" element={<DefinitionsPage />} />
         <Route path="editor" element={<OwnEditor />} />
         <Route path="queries/:queryKey" element={<KeyedQuery />} />
       </Route>

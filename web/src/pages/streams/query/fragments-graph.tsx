@@ -45,7 +45,7 @@ function NodeLink({ node, props, lost }: NodeLinkProps) {
   if (node.kind !== "fragment") {
     const Icon = node.kind === "source" ? IconDatabaseImport : IconTableExport;
     return (
-      <Link {...props} to="/streams" className={`${props.className} stream-end`}>
+      <Link {...props} to="/streams/definitions" className={`${props.className} stream-end`}>
         <Icon size={16} className="tone-dim" />
         <span className="node-name truncate">{node.name}</span>
         <span className="node-line dim">{node.kind}</span>
