@@ -32,6 +32,7 @@ const { positionals, values } = parseArgs({
   options: {
     trials: { type: "string", default: "30" },
     queries: { type: "string", default: "1000" },
+    workers: { type: "string", default: "1000" },
     "busy-seconds": { type: "string", default: "60" },
     only: { type: "string" },
     samples: { type: "string", default: "10.08M" },
@@ -63,6 +64,7 @@ if (bench === undefined) {
     {
       trials: Number(values.trials),
       queries: Number(values.queries),
+      workers: Number(values.workers),
       busySeconds: Number(values["busy-seconds"]),
       only: values.only,
       samples: parseAmount(values.samples),

@@ -1,6 +1,8 @@
 export interface BenchOptions {
   readonly trials: number;
   readonly queries: number;
+  /** The number of simulated workers. */
+  readonly workers: number;
   readonly busySeconds: number;
   /** Runs one part of a bench only. */
   readonly only: string | undefined;

@@ -1,5 +1,7 @@
 /** A real cluster with continuous queries: their statements and states over HTTP. */
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import {
   type Cluster,
   type ClusterOptions,
@@ -54,7 +56,7 @@ export function windowQuery(source: string, sink: string, settings = ""): string
 export class StreamsCluster {
   readonly cluster: Cluster;
 
-  private constructor(cluster: Cluster) {
+  constructor(cluster: Cluster) {
     this.cluster = cluster;
   }
 
@@ -87,8 +89,28 @@ export class StreamsCluster {
     assert.equal(query?.state ?? "STOPPED", "STOPPED", `${name}: ${query?.state_reason}`);
   }
 
+  /** Answers when the request is accepted. */
+  async accept(method: "POST" | "DELETE", path: string, body?: unknown): Promise<void> {
+    await this.#send(method, path, body, 202);
+  }
+
   async query(name: string): Promise<QueryAnswer> {
     return await getJson<QueryAnswer>(`${this.url}/queries/${name}`);
+  }
+
+  /** Rows of the cluster's own SQLite store. */
+  readStore(
+    select: string,
+    ...values: readonly string[]
+  ): readonly Readonly<Record<string, SQLOutputValue>>[] {
+    const database = new DatabaseSync(join(this.cluster.dataDir, "store.sqlite"), {
+      readOnly: true,
+    });
+    try {
+      return database.prepare(select).all(...values);
+    } finally {
+      database.close();
+    }
   }
 
   async stop(): Promise<void> {
