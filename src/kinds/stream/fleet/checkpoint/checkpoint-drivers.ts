@@ -117,7 +117,7 @@ export class CheckpointDrivers {
     return await this.#options.lake.store.read(({ db }) =>
       db
         .selectFrom("query_checkpoints")
-        .select(["checkpoint", "manifest"])
+        .select(["checkpoint", "epoch", "manifest"])
         .where("query_id", "=", queryId)
         .orderBy("checkpoint", "desc")
         .limit(1)
@@ -132,7 +132,7 @@ export class CheckpointDrivers {
     this.forget(queryId);
     const { clock, planOf } = this.#options;
     const plan = await planOf(queryId);
-    const last = (await this.#newest(queryId))?.checkpoint ?? 0;
+    const newest = await this.#newest(queryId);
     const driver: Driver = {
       queryId,
       epoch,
@@ -140,7 +140,8 @@ export class CheckpointDrivers {
       workers: new Set(fragments.map(({ worker_id }) => worker_id)),
       checkpoints: new QueryCheckpoints({
         fragments: fragments.map(({ fragment }) => fragment),
-        last,
+        last: newest?.checkpoint ?? 0,
+        completed: newest?.epoch === epoch ? newest.checkpoint : 0,
         savepointsTaken: query.savepoints_taken,
         intervalMs: plan.settings.checkpointIntervalMs,
         pauseMs: plan.settings.checkpointPauseMs ?? 0,

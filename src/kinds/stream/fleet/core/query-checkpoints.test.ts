@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type CheckpointEffect, QueryCheckpoints } from "./query-checkpoints.ts";
 
-function open(last = 0): QueryCheckpoints {
+function open(last = 0, completed = 0): QueryCheckpoints {
   const fragments = ["f0", "f1"];
   const times = { intervalMs: 10, pauseMs: 3, timeoutMs: 100, nowMs: 0 };
-  return new QueryCheckpoints({ fragments, last, savepointsTaken: 2, ...times });
+  return new QueryCheckpoints({ fragments, last, completed, savepointsTaken: 2, ...times });
 }
 
 function said(fragment: string) {
@@ -16,6 +16,9 @@ const shortly = (effects: readonly CheckpointEffect[]) =>
   effects.map((effect) =>
     effect.kind === "final" ? "final" : `${effect.kind} ${effect.checkpoint}`,
   );
+
+const recordOf = (effects: readonly CheckpointEffect[]) =>
+  effects.flatMap((effect) => (effect.kind === "record" ? [effect.savepoint] : []));
 
 test("[SD24] a checkpoint is recorded when every fragment has said its state", () => {
   const checkpoints = open(4);
@@ -70,13 +73,34 @@ test("[SD25] a worker that is back is told again of the one under way", () => {
 
 test("[SD26] the last one begins when all have ended, and once", () => {
   const checkpoints = open();
-  assert.deepEqual(shortly(checkpoints.end(2, 3)), ["trigger 1"]);
-  assert.deepEqual(shortly(checkpoints.end(2, 4)), []);
+  checkpoints.tick(10);
   checkpoints.checkpointed(1, said("f0"));
   checkpoints.checkpointed(1, said("f1"));
-  assert.deepEqual(shortly(checkpoints.recorded(5)), ["tell 1", "final"]);
+  checkpoints.recorded(12);
+  assert.deepEqual(shortly(checkpoints.end(2, 13)), ["trigger 2"]);
+  assert.deepEqual(shortly(checkpoints.end(2, 14)), []);
+  checkpoints.checkpointed(2, said("f0"));
+  checkpoints.checkpointed(2, said("f1"));
+  assert.deepEqual(shortly(checkpoints.recorded(15)), ["tell 2", "final"]);
   assert.ok(checkpoints.isFinal);
   assert.deepEqual(shortly(checkpoints.tick(1_000)), []);
+});
+
+test("[SD35] what an earlier leader may have begun is completed before the last one begins", () => {
+  const checkpoints = open(7, 7);
+  assert.deepEqual(shortly(checkpoints.end(3, 3)), ["trigger 8"]);
+  checkpoints.checkpointed(8, said("f0"));
+  assert.deepEqual(recordOf(checkpoints.checkpointed(8, said("f1"))), [undefined]);
+  assert.deepEqual(shortly(checkpoints.recorded(5)), ["tell 8", "trigger 9"]);
+  assert.ok(!checkpoints.isFinal);
+  checkpoints.checkpointed(9, said("f0"));
+  assert.deepEqual(recordOf(checkpoints.checkpointed(9, said("f1"))), [3]);
+  assert.deepEqual(shortly(checkpoints.recorded(6)), ["tell 9", "final"]);
+});
+
+test("[SD36] a new leader tells of the newest complete one of the epoch", () => {
+  assert.deepEqual(open(7, 7).tick(10), [{ kind: "trigger", checkpoint: 8, completed: 7 }]);
+  assert.deepEqual(open(7, 0).tick(10), [{ kind: "trigger", checkpoint: 8, completed: 0 }]);
 });
 
 test("[SD26] one that began before does not hold the end: another follows it", () => {
@@ -88,9 +112,6 @@ test("[SD26] one that began before does not hold the end: another follows it", (
   assert.deepEqual(shortly(checkpoints.recorded(20)), ["tell 1", "trigger 2"]);
   assert.ok(!checkpoints.isFinal);
 });
-
-const recordOf = (effects: readonly CheckpointEffect[]) =>
-  effects.flatMap((effect) => (effect.kind === "record" ? [effect.savepoint] : []));
 
 test("[SD40] a savepoint begins at once, and answers all that asked before", () => {
   const checkpoints = open(4);
@@ -116,9 +137,13 @@ test("[SD40] a savepoint that is asked for during a checkpoint follows it at onc
 
 test("[SD40] the last checkpoint is also the savepoint that was asked for", () => {
   const checkpoints = open();
-  assert.deepEqual(shortly(checkpoints.end(3, 1)), ["trigger 1"]);
-  assert.deepEqual(shortly(checkpoints.savepoint(3, 1)), []);
+  checkpoints.tick(10);
   checkpoints.checkpointed(1, said("f0"));
-  assert.deepEqual(recordOf(checkpoints.checkpointed(1, said("f1"))), [3]);
-  assert.deepEqual(shortly(checkpoints.recorded(2)), ["tell 1", "final"]);
+  checkpoints.checkpointed(1, said("f1"));
+  checkpoints.recorded(11);
+  assert.deepEqual(shortly(checkpoints.end(3, 12)), ["trigger 2"]);
+  assert.deepEqual(shortly(checkpoints.savepoint(3, 12)), []);
+  checkpoints.checkpointed(2, said("f0"));
+  assert.deepEqual(recordOf(checkpoints.checkpointed(2, said("f1"))), [3]);
+  assert.deepEqual(shortly(checkpoints.recorded(13)), ["tell 2", "final"]);
 });

@@ -31,6 +31,8 @@ export interface QueryCheckpointsOptions {
   readonly fragments: readonly string[];
   /** The number of the last complete checkpoint; 0 where there is none. */
   readonly last: number;
+  /** The same, if it is of this epoch; else 0. */
+  readonly completed: number;
   /** Requests for savepoints that are answered. */
   readonly savepointsTaken: number;
   readonly intervalMs: number;
@@ -46,7 +48,7 @@ export class QueryCheckpoints {
   readonly #round: CheckpointRound<CheckpointedFragment>;
   #number: number;
   /** The last complete one of this epoch. */
-  #completed = 0;
+  #completed: number;
   #dueMs: number;
   #begunMs: number;
   #isRecording = false;
@@ -64,6 +66,7 @@ export class QueryCheckpoints {
     this.#options = options;
     this.#round = new CheckpointRound(options.fragments);
     this.#number = options.last;
+    this.#completed = options.completed;
     this.#begunMs = options.nowMs;
     this.#dueMs = options.nowMs + options.intervalMs;
     this.#savepointsAsked = options.savepointsTaken;
@@ -145,10 +148,12 @@ export class QueryCheckpoints {
   }
 
   #begin(nowMs: number): readonly CheckpointEffect[] {
+    // A leader before this one may have begun it when not all had ended (SD35).
+    const isOthers = this.#wantsFinal && this.#number === this.#options.last;
     this.#number += 1;
-    this.#isLast = this.#wantsFinal;
-    this.#savepoint = this.#wantsSavepoint ? this.#savepointsAsked : undefined;
-    this.#savepointsBegun = this.#savepointsAsked;
+    this.#isLast = this.#wantsFinal && !isOthers;
+    this.#savepoint = this.#wantsSavepoint && !isOthers ? this.#savepointsAsked : undefined;
+    if (!isOthers) this.#savepointsBegun = this.#savepointsAsked;
     this.#round.begin(this.#number);
     this.#begunMs = nowMs;
     this.#dueMs = nowMs + this.#options.timeoutMs;
