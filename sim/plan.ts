@@ -401,7 +401,7 @@ function drawFaultSteps(
 function drawStreamsFaults(prng: Prng): Step[] {
   const count = 5 + prng.below(12);
   const kinds = faultKinds.filter((kind) => !workFaultKinds.has(kind));
-  const draw = (): Fault => (prng.next() < 0.2 ? drawStreamFault(prng) : drawFault(prng, kinds));
+  const draw = (): Fault => (prng.next() < 0.35 ? drawStreamFault(prng) : drawFault(prng, kinds));
   return drawFaultSteps(prng, count, [streamsQuietMs, streamsPhaseMs - 10_000], draw);
 }
 

@@ -1,8 +1,13 @@
 /**
  * What workers really run, told by their hosts, against what the catalog says: the second half of
- * I42, I44 and I46, and I50.
+ * I42, I44 and I46, I50 and I51.
  */
-import type { FragmentSpec, QueryRun } from "../../src/kinds/stream/run/core/index.ts";
+import type { QueryRow } from "../../src/kinds/stream/catalog/core/index.ts";
+import type {
+  EncodedFragment,
+  FragmentSpec,
+  QueryRun,
+} from "../../src/kinds/stream/run/core/index.ts";
 import { runName } from "../../src/kinds/stream/run/core/stream-host.ts";
 import type { Life } from "../engine/life.ts";
 import type { Counters } from "./counters.ts";
@@ -21,7 +26,8 @@ interface LiveRun {
 export interface HostProbe {
   deployed(life: Life, run: QueryRun, specs: readonly FragmentSpec[]): void;
   started(life: Life, run: QueryRun): void;
-  ended(life: Life, run: QueryRun, fragment: string): void;
+  /** Without a state it failed. */
+  ended(life: Life, run: QueryRun, fragment: string, state: EncodedFragment | undefined): void;
   stopped(life: Life, run: QueryRun): void;
 }
 
@@ -34,6 +40,10 @@ export class FragmentsCheck implements HostProbe {
   readonly #newest = new Map<Life, Map<string, number>>();
   /** Whatever was deployed anywhere. */
   readonly #deployed = new Set<string>();
+  /** Where the sources of a run were when it ended, by their nodes. */
+  readonly #positions = new Map<string, Map<string, string>>();
+  /** Runs of which something was lost, or stopped at once. */
+  readonly #disturbed = new Set<string>();
   /** The queries whose rows were there and are gone. */
   readonly #gone = new Set<string>();
 
@@ -87,16 +97,50 @@ export class FragmentsCheck implements HostProbe {
     }
   }
 
-  ended(life: Life, run: QueryRun, fragment: string): void {
+  ended(life: Life, run: QueryRun, fragment: string, state: EncodedFragment | undefined): void {
     this.#runsOf(life).get(runName(run))?.fragments.delete(fragment);
+    if (state === undefined) {
+      this.#disturbed.add(runName(run));
+      return;
+    }
+    const positions = this.#positions.get(runName(run)) ?? new Map<string, string>();
+    for (const [node, position] of state.positions) positions.set(`${node}`, position);
+    this.#positions.set(runName(run), positions);
   }
 
   stopped(life: Life, run: QueryRun): void {
+    const known = this.#runsOf(life).get(runName(run));
+    if (known !== undefined && known.fragments.size > 0) this.#disturbed.add(runName(run));
     this.#runsOf(life).delete(runName(run));
+  }
+
+  /** I51: a query that was stopped softly, in time and by nothing else, has everything. */
+  stoppedQuery({
+    query_id: query,
+    epoch,
+    stop_mode,
+    desired_state,
+    previous_state,
+  }: QueryRow): void {
+    const isSoft = stop_mode === "SOFT" || desired_state === "PAUSED";
+    const name = runName({ query, epoch });
+    if (!isSoft || previous_state !== "RUNNING" || this.#disturbed.has(name)) return;
+    const text = this.#reader.manifest(query);
+    const { fragments } = JSON.parse(text ?? '{"fragments":[]}') as {
+      readonly fragments: readonly { readonly positions: Readonly<Record<string, string>> }[];
+    };
+    const recorded = new Map(fragments.flatMap(({ positions }) => Object.entries(positions)));
+    this.#counters.add("streams: soft stop");
+    for (const [node, position] of this.#positions.get(name) ?? []) {
+      this.#verdict.require(recorded.get(node) === position, "I51", () => {
+        return `the query ${query} was stopped softly with ${position} rows read of source ${node}, and ${recorded.get(node)} count`;
+      });
+    }
   }
 
   lifeEnded(life: Life): void {
     const runs = this.#live.get(life);
+    for (const name of runs?.keys() ?? []) this.#disturbed.add(name);
     if (runs !== undefined && runs.size > 0) this.#counters.add("streams: fragments lost");
     this.#live.delete(life);
     this.#newest.delete(life);

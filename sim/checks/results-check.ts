@@ -57,8 +57,9 @@ export class ResultsCheck {
     this.#counters = counters;
   }
 
-  /** Call it after every transaction of the catalog. */
-  committed(): void {
+  /** Call it after every transaction of the catalog. Whether a checkpoint was recorded. */
+  committed(): boolean {
+    let isRecorded = false;
     for (const { fileId, path } of this.#reader.filesAfter(this.#lastFile)) {
       this.#lastFile = fileId;
       this.#add(path);
@@ -75,8 +76,10 @@ export class ResultsCheck {
       });
       results.checkpoint = checkpoint;
       this.#counters.add("streams: checkpoint");
+      isRecorded = true;
       this.#compare(queryId, results);
     }
+    return isRecorded;
   }
 
   #resultsOf(queryId: string): Results | undefined {

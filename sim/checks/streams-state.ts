@@ -1,5 +1,6 @@
 /** The catalog of continuous queries as its change log tells it, row by row. */
 import type { FragmentRow, QueryRow } from "../../src/kinds/stream/catalog/core/index.ts";
+import { requestBase } from "../streams/stream-statements.ts";
 import type { ChangeRow, RawDatabase } from "./store-audit.ts";
 
 export interface StreamRows {
@@ -110,6 +111,14 @@ export class StreamsReader implements StreamRows {
       `SELECT plan FROM query_plans WHERE query_id = '${queryId}'`,
     )[0];
     return found === undefined ? undefined : String(found.plan);
+  }
+
+  /** The number of the request that created the query. */
+  requestOf(queryId: string): number {
+    const { plan } = JSON.parse(this.plan(queryId) ?? "{}") as {
+      readonly plan?: { readonly settings?: { readonly idleTimeoutMs?: number } };
+    };
+    return (plan?.settings?.idleTimeoutMs ?? 0) - requestBase;
   }
 
   /** Paths of files of the lake that were committed after the given one, in their order. */

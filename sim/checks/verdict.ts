@@ -59,6 +59,7 @@ export const invariants = {
   I48: "a subscriber to the catalog sees exactly the catalog",
   I49: "a bundle is done as a whole or not at all",
   I50: "once faults heal, workers run what the catalog wants, and nothing else",
+  I51: "a soft stop loses nothing",
 } as const;
 
 export type Invariant = keyof typeof invariants;

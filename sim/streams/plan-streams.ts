@@ -50,13 +50,38 @@ export type StreamFault =
     }
   /** Host after host is cut off from all others, and comes back in another order. */
   | { readonly kind: "stream_clogs"; readonly gapMs: number; readonly forMs: number }
+  /**
+   * The leader dies, or loses its next commits, when a query comes to this moment: one of its
+   * states, or a checkpoint.
+   */
+  | {
+      readonly kind: "stream_leader";
+      readonly moment: string;
+      readonly does: "dies" | "loses commits";
+      readonly afterMs: number;
+      /** Of commits: whether they are lost after they were done. */
+      readonly dark: boolean;
+      readonly forMs: number;
+    }
   /** The next few calls of the object store fail, having done what they were asked or not. */
   | { readonly kind: "stream_objects"; readonly count: number };
 
 export const streamFaultKinds: readonly StreamFault["kind"][] = [
   "stream_kills",
   "stream_clogs",
+  "stream_leader",
   "stream_objects",
+];
+
+const moments = [
+  "checkpoint",
+  "checkpoint",
+  "PENDING",
+  "DEPLOYING",
+  "RUNNING",
+  "STOPPING",
+  "STOPPING",
+  "TERMINATING",
 ];
 
 export type StreamStep = StreamAction & { readonly atMs: number };
@@ -124,6 +149,13 @@ export function drawStreamFault(prng: Prng): StreamFault {
       };
     case "stream_clogs":
       return { kind, gapMs: prng.next() * 3_000, forMs: 500 + prng.next() * 15_000 };
+    case "stream_leader":
+      return {
+        ...{ kind, moment: moments[prng.below(moments.length)] ?? "RUNNING" },
+        does: prng.next() < 0.7 ? "dies" : "loses commits",
+        ...{ afterMs: prng.next() < 0.3 ? 0 : prng.next() * 300, dark: prng.next() < 0.3 },
+        forMs: 500 + prng.next() * 20_000,
+      };
     case "stream_objects":
       return { kind, count: 1 + prng.below(5) };
   }

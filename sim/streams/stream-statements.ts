@@ -47,10 +47,14 @@ function physical(source: number, place: number, at: number, rows: number): stri
     AS "SOURCE".GENERATOR_SCHEMA, ${rows} AS "SOURCE".ROWS_PER_SECOND, ${at} AS "SOURCE".SEED${host})`;
 }
 
-export function statementsOf(action: StreamAction): readonly string[] {
+/** The number of a request is in a setting of the queries that it creates. */
+export const requestBase = 3_600_000;
+
+/** `request` is the number of the request. */
+export function statementsOf(action: StreamAction, request: number): readonly string[] {
   switch (action.kind) {
     case "stream_create":
-      return [createQuery(action.query, action.replace)];
+      return [createQuery(action.query, action.replace, request)];
     case "stream_drop":
       return [`DROP QUERY q${action.name} ${action.stop}`];
     case "stream_pause":
@@ -60,12 +64,12 @@ export function statementsOf(action: StreamAction): readonly string[] {
     case "stream_bundle":
       return [
         `DROP QUERY IF EXISTS q${action.drop} HARD`,
-        ...action.queries.map((query) => createQuery(query, false)),
+        ...action.queries.map((query) => createQuery(query, false, request)),
       ];
   }
 }
 
-function createQuery(query: PlannedQuery, replace: boolean): string {
+function createQuery(query: PlannedQuery, replace: boolean, request: number): string {
   const { name, shape, source, sink, parallelism, checkpointMs, replaceAfterMs } = query;
   const select =
     shape === "copy"
@@ -74,7 +78,7 @@ function createQuery(query: PlannedQuery, replace: boolean): string {
          GROUP BY (g) WINDOW TUMBLING(ts, SIZE ${windowMs / 1_000} SEC)`;
   return `CREATE ${replace ? "OR REPLACE " : ""}QUERY q${name} AS ${select} INTO ${shape}${sink}
     SET(${parallelism} AS "QUERY".PARALLELISM, ${checkpointMs} AS "QUERY".CHECKPOINT_INTERVAL,
-    ${replaceAfterMs} AS "QUERY".REPLACE_AFTER, 3600000 AS "QUERY".IDLE_TIMEOUT)`;
+    ${replaceAfterMs} AS "QUERY".REPLACE_AFTER, ${requestBase + request} AS "QUERY".IDLE_TIMEOUT)`;
 }
 
 /** The tables of the sinks, with their columns. */

@@ -6,6 +6,9 @@ import type { Logger } from "../../src/ground/kernel/logger.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { SharedSqlite, Store } from "../../src/ground/store/index.ts";
 import type { ControllerNode } from "../../src/ground/work/node/controller-node.ts";
+import type { QueryRow } from "../../src/kinds/stream/catalog/core/index.ts";
+import { BundleCheck } from "../checks/bundle-check.ts";
+import { CatalogSubscriber, TableLog } from "../checks/catalog-watch-check.ts";
 import type { Counters } from "../checks/counters.ts";
 import type { Finding } from "../checks/end-check.ts";
 import { FragmentsCheck } from "../checks/fragments-check.ts";
@@ -17,8 +20,10 @@ import type { Verdict } from "../checks/verdict.ts";
 import type { Life } from "../engine/life.ts";
 import type { Timeline } from "../engine/timeline.ts";
 import type { Trace } from "../engine/trace.ts";
+import type { LeaderFaults } from "../load/phase-traps.ts";
 import { SimObjects } from "../tables/sim-objects.ts";
 import type { NetworkConditions } from "../world/network-conditions.ts";
+import { LeaderTraps } from "./leader-traps.ts";
 import type { StreamAction, StreamsSettings } from "./plan-streams.ts";
 import type { SinkTable } from "./sim-connectors.ts";
 import { SimExchange } from "./sim-exchange.ts";
@@ -40,6 +45,7 @@ export interface StreamsWorldOptions {
   readonly verdict: Verdict;
   readonly counters: Counters;
   readonly prng: Prng;
+  readonly leader: LeaderFaults;
 }
 
 const never = new AbortController().signal;
@@ -54,6 +60,12 @@ export class StreamsWorld {
   readonly #transitions: TransitionCheck;
   readonly #results: ResultsCheck;
   readonly #fragments: FragmentsCheck;
+  readonly #bundles: BundleCheck;
+  readonly #log = new TableLog();
+  /** By the coordinators that run. */
+  readonly #subscribers = new Map<string, CatalogSubscriber>();
+  readonly traps: LeaderTraps;
+  #requests = 0;
   #hasChanged = false;
   #isDefined = false;
 
@@ -64,6 +76,8 @@ export class StreamsWorld {
     this.#transitions = new TransitionCheck(this.#reader, verdict, counters);
     this.#results = new ResultsCheck(this.#reader, this.objects, verdict, counters);
     this.#fragments = new FragmentsCheck(this.#reader, verdict, counters);
+    this.#bundles = new BundleCheck(this.#reader, verdict);
+    this.traps = new LeaderTraps(timeline, counters, options.leader);
     this.exchange = new SimExchange({ timeline, conditions, prng: prng.fork("exchange") });
   }
 
@@ -114,11 +128,24 @@ export class StreamsWorld {
 
   heal(): void {
     this.objects.disarm();
+    this.traps.disarm();
   }
 
   act(leader: StreamCoordinator, action: StreamAction): void {
     if (!this.#isDefined) return;
-    this.#ask(leader, action.kind, statementsOf(action));
+    this.#requests += 1;
+    const number = this.#requests;
+    const statements = statementsOf(action, number);
+    const queries = statements.filter((text) => /^CREATE .*QUERY/.test(text)).length;
+    this.#bundles.asked(number, queries);
+    this.#ask(leader, action.kind, statements, (code) => this.#bundles.answered(number, code));
+  }
+
+  newSubscriber(name: string): CatalogSubscriber {
+    const { verdict, counters } = this.#options;
+    const subscriber = new CatalogSubscriber(name, this.#log, verdict, counters);
+    this.#subscribers.set(name, subscriber);
+    return subscriber;
   }
 
   /** Called after every transaction that may have written. */
@@ -126,19 +153,28 @@ export class StreamsWorld {
     if (!isCatalog) return;
     if (this.#hasChanged) this.#checkRows();
     this.#hasChanged = false;
-    this.#results.committed();
+    this.#bundles.committed();
+    if (this.#results.committed()) this.traps.reached("checkpoint");
   }
 
   /** A row of the catalog changed, in the transaction that is about to end. */
   changed(row: ChangeRow, workerOf: WorkerOf): void {
+    if (row.table_name === "queries") this.#log.changes.push(row);
     const change = this.#reader.apply(row);
     if (change === undefined) return;
     this.#hasChanged = true;
     this.#transitions.changed(change, workerOf);
-    const { table, before, after } = change;
-    if (table === "queries" && before !== undefined && after === undefined) {
-      this.#fragments.removed(before.query_id);
-    }
+    if (change.table === "queries") this.#queryChanged(change.before, change.after);
+  }
+
+  #queryChanged(before: QueryRow | undefined, after: QueryRow | undefined): void {
+    if (before === undefined && after !== undefined) this.#bundles.created(after.query_id);
+    if (after !== undefined && before?.state !== after.state) this.traps.reached(after.state);
+    if (before !== undefined && after === undefined) this.#fragments.removed(before.query_id);
+    if (before?.state !== "STOPPING" || after === undefined || after.state === "STOPPING") return;
+    const isLate =
+      this.#options.timeline.nowMs - before.state_changed_at_ms >= this.settings.softStopMs;
+    if (!isLate) this.#fragments.stoppedQuery(before);
   }
 
   #checkRows(): void {
@@ -161,6 +197,11 @@ export class StreamsWorld {
   /** What a worker still has of fragments that are gone. */
   #findLeft(): Finding | undefined {
     const finding = (detail: string): Finding => ({ invariant: "I50", detail });
+    for (const [name, subscriber] of this.#subscribers) {
+      if (!subscriber.isCaughtUp()) {
+        return { invariant: "I48", detail: `${name} has fallen behind` };
+      }
+    }
     for (const [name, { life, hub, facts }] of this.#workers) {
       if (life.isDown) continue;
       const edges = this.#fragments.edgesOf(life);

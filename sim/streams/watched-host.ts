@@ -29,11 +29,11 @@ export class WatchedHost extends HereHost {
     const told: FragmentEvents = {
       acknowledged: (checkpoint, state) => events.acknowledged(checkpoint, state),
       ended: (fragment, ended) => {
-        this.#probe.ended(this.#life, run, fragment);
+        this.#probe.ended(this.#life, run, fragment, ended.state);
         events.ended(fragment, ended);
       },
       failed: (fragment, error) => {
-        this.#probe.ended(this.#life, run, fragment);
+        this.#probe.ended(this.#life, run, fragment, undefined);
         events.failed(fragment, error);
       },
     };

@@ -10,7 +10,7 @@ import { assert, OperatingError } from "../../src/ground/kernel/errors.ts";
 import { parseControllerId } from "../../src/ground/kernel/ids.ts";
 import type { Logger } from "../../src/ground/kernel/logger.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
-import type { Store, WatchCondition } from "../../src/ground/store/index.ts";
+import type { Store, WatchCondition, WatchEvent } from "../../src/ground/store/index.ts";
 import type { ApiQueryObserver } from "../../src/ground/work/core/index.ts";
 import type { ControllerNode, LeaseOptions } from "../../src/ground/work/node/controller-node.ts";
 import { streamChannel } from "../../src/kinds/stream/fleet/index.ts";
@@ -54,6 +54,12 @@ export interface ControllerHostOptions {
   readonly leadershipChanged: (life: Life, leaseEpoch: number) => void;
   /** Called with the code of the refusal; undefined when the registration was accepted. */
   readonly registered: (refusal: string | undefined) => void;
+}
+
+/** Who is told of the changes of a table. */
+interface Following {
+  readonly revision: Subscriber["revision"];
+  apply(event: WatchEvent): void;
 }
 
 const activeOnly: readonly WatchCondition[] = [
@@ -206,7 +212,10 @@ export class ControllerHost {
     const onlyActive = this.#options.watches === "active";
     const label = onlyActive ? "the filtered watch" : "the watch";
     const subscriber = this.#options.newSubscriber(`${label} of ${life.name}`, onlyActive);
-    void this.#follow(life, store, onlyActive, subscriber);
+    void this.#follow(life, store, "workers", onlyActive ? activeOnly : [], subscriber);
+    const { streams } = this.#options;
+    const queries = streams?.newSubscriber(`the watch of queries of ${life.name}`);
+    if (queries !== undefined) void this.#follow(life, store, "queries", [], queries);
     return subscriber;
   }
 
@@ -214,15 +223,16 @@ export class ControllerHost {
   async #follow(
     life: Life,
     store: Store,
-    onlyActive: boolean,
-    subscriber: Subscriber,
+    table: "workers" | "queries",
+    where: readonly WatchCondition[],
+    subscriber: Following,
   ): Promise<void> {
     const { signal } = new AbortController();
     for (;;) {
       try {
         const events = this.#options.seams.watch(store, {
-          table: "workers",
-          where: onlyActive ? activeOnly : [],
+          table,
+          where,
           fromRevision: subscriber.revision,
           signal,
         });

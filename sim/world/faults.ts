@@ -200,6 +200,9 @@ export class Faults {
         return this.#killWave(fault);
       case "stream_clogs":
         return this.#clog(fault);
+      case "stream_leader":
+        world.streams?.traps.set(fault);
+        return world.streams !== undefined;
       case "stream_objects":
         world.streams?.objects.failNext(fault.count);
         return world.streams !== undefined;

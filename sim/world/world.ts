@@ -33,6 +33,7 @@ import { Life } from "../engine/life.ts";
 import { Timeline } from "../engine/timeline.ts";
 import { Trace } from "../engine/trace.ts";
 import { LoadWorld } from "../load/load-world.ts";
+import type { LeaderFaults } from "../load/phase-traps.ts";
 import type { Plan } from "../plan.ts";
 import { dataSetOf } from "../promql/data-set.ts";
 import { leafTasks } from "../promql/leaf-tasks.ts";
@@ -520,7 +521,8 @@ export class World {
     const { streams: settings } = this.plan;
     if (settings === undefined) return undefined;
     const { conditions } = this;
-    return new StreamsWorld({ settings, conditions, ...this.#partsOf("streams") });
+    const leader = this.#leaderFaults();
+    return new StreamsWorld({ settings, conditions, leader, ...this.#partsOf("streams") });
   }
 
   #buildLoad(): LoadWorld | undefined {
@@ -538,19 +540,23 @@ export class World {
         const life = this.leader?.life;
         return life === undefined || this.membership.isStoreTroubled(life, this.nowMs);
       },
-      leaderFaults: {
-        kill: (dark, restartMs) => {
-          const { leader } = this;
-          if (leader !== undefined) this.crash(leader, dark, restartMs);
-        },
-        loseCommits: (isAfter) => {
-          const name = this.leader?.name;
-          if (name === undefined) return;
-          const fault = isAfter ? "lost_after" : "lost_before";
-          for (let commit = 0; commit < 3; commit += 1) this.storeFaults.arm(name, fault);
-        },
-      },
+      leaderFaults: this.#leaderFaults(),
     });
+  }
+
+  #leaderFaults(): LeaderFaults {
+    return {
+      kill: (dark, restartMs) => {
+        const { leader } = this;
+        if (leader !== undefined) this.crash(leader, dark, restartMs);
+      },
+      loseCommits: (isAfter) => {
+        const name = this.leader?.name;
+        if (name === undefined) return;
+        const fault = isAfter ? "lost_after" : "lost_before";
+        for (let commit = 0; commit < 3; commit += 1) this.storeFaults.arm(name, fault);
+      },
+    };
   }
 
   #buildTraps(): Traps {
