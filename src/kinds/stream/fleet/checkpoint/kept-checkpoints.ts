@@ -60,20 +60,17 @@ async function objectsOfRelatives(tx: Tx, queryId: string): Promise<readonly str
 
 /** Queries that may refer to the same objects. */
 async function readRelatives({ db }: Tx, queryId: string): Promise<readonly string[]> {
-  const own = await db
-    .selectFrom("query_plans")
-    .select("state_family")
-    .where("query_id", "=", queryId)
-    .executeTakeFirst();
-  const family = own?.state_family ?? queryId;
+  const family = sql<string>`coalesce(
+    (SELECT state_family FROM query_plans WHERE query_id = ${queryId}), ${queryId})`;
   const rows = await db
     .selectFrom("query_plans")
     .select("query_id")
-    .where("state_family", "=", family)
+    .where((where) =>
+      where.or([where("state_family", "=", family), where("query_id", "=", family)]),
+    )
+    .where("query_id", "!=", queryId)
     .execute();
-  const all = new Set([family, ...rows.map(({ query_id }) => query_id)]);
-  all.delete(queryId);
-  return [...all];
+  return rows.map(({ query_id }) => query_id);
 }
 
 async function rowsOf({ db }: Tx, queryId: string): Promise<readonly KeptRow[]> {

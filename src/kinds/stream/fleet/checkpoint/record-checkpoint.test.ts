@@ -181,8 +181,12 @@ test("[SD42] what another query has in common with it is deleted when neither re
   await store.catalogTransaction(async (tx) => {
     const row = queryRow({ query_id: "q2", name: "q2", name_key: "Q2", epoch: 2 });
     await tx.insert("queries", { ...row, state: "RUNNING", previous_state: "DEPLOYING" });
-    const plan = { query_id: "q2", statement: "", plan_version: 1, plan: "{}", state_family: "q1" };
-    await tx.db.insertInto("query_plans").values(plan).execute();
+    const plan = { statement: "", plan_version: 1, plan: "{}" };
+    const plans = [
+      { ...plan, query_id: "q1", state_family: null },
+      { ...plan, query_id: "q2", state_family: "q1" },
+    ];
+    await tx.db.insertInto("query_plans").values(plans).execute();
   });
   await recordCheckpoint(of("q1", 7, "a", "b"));
   await recordCheckpoint(of("q2", 7, "a", "b")); // As the catalog begins it.

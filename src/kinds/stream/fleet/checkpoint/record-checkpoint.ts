@@ -84,16 +84,17 @@ async function insertRow(
   const query = await tx.db
     .selectFrom("queries")
     .select(["epoch", "failures_in_a_row"])
+    .select((select) =>
+      select
+        .selectFrom("query_checkpoints")
+        .select(({ fn }) => fn.max("checkpoint").as("newest"))
+        .where("query_id", "=", queryId)
+        .as("newest"),
+    )
     .where("query_id", "=", queryId)
     .executeTakeFirst();
   if (query?.epoch !== epoch) throw notOurs(`the query ${queryId} has a newer epoch`);
-  const known = await tx.db
-    .selectFrom("query_checkpoints")
-    .select("checkpoint")
-    .where("query_id", "=", queryId)
-    .where("checkpoint", ">=", checkpoint)
-    .executeTakeFirst();
-  if (known !== undefined) return false;
+  if ((query.newest ?? 0) >= checkpoint) return false;
   const objects = manifest.fragments.flatMap((each) => each.objects);
   await tx.db
     .insertInto("query_checkpoints")

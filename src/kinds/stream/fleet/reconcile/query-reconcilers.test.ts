@@ -292,6 +292,16 @@ test("[SD92] the checkpoints of a hundred queries are recorded in few transactio
   assert.ok(transactions < 20, `${transactions} transactions for 100 checkpoints`);
 });
 
+test("[SD47] a checkpoint that cannot be recorded holds back no other one", async () => {
+  const fleet = await world("w1");
+  for (const query of ["q1", "q2", "q3"]) await fleet.create(query, ["f0@w1"]);
+  fleet.workers.get("w1")?.unfit.add("q2");
+  await fleet.clock.advance(13_000);
+  assert.deepEqual(await fleet.checkpoints("q1"), [[1, 1]]);
+  assert.deepEqual(await fleet.checkpoints("q2"), []);
+  assert.deepEqual(await fleet.checkpoints("q3"), [[1, 1]]);
+});
+
 test("[SD40] a savepoint that was asked for is taken at once, by a new epoch or leader, too", async () => {
   const fleet = await world("w1", "w2");
   await fleet.create("q1", ["f0@w1", "f1@w2"]);

@@ -34,6 +34,8 @@ export class ModelWorker {
   readonly restoredAt: string[] = [];
   /** What checkpoints were told: `query/fragment epoch state`. */
   readonly saved: string[] = [];
+  /** Queries whose checkpoints the store refuses. */
+  readonly unfit = new Set<string>();
   /** Called when fragments with sources have stopped reading. */
   onStopped: (query: string, epoch: number) => void = () => undefined;
 
@@ -148,6 +150,7 @@ export class ModelWorker {
   ): void {
     const kept = this.#kept.get(query);
     if (kept?.epoch !== epoch || session === undefined || session !== this.#session) return;
+    const objects = this.unfit.has(query) ? [{ path: "a", sizeBytes: -1, crc32: 0 }] : [];
     for (const { fragment, state } of kept.fragments.values()) {
       if (state === "REGISTERED" || state === "FAILED") continue;
       this.saved.push(`${query}/${fragment} ${epoch} ${state}`);
@@ -156,7 +159,7 @@ export class ModelWorker {
         query,
         epoch,
         checkpoint,
-        state: { fragment, nodes: [], positions: { 0: `${checkpoint}` }, objects: [] },
+        state: { fragment, nodes: [], positions: { 0: `${checkpoint}` }, objects },
         prepared: new Map(),
       });
     }
