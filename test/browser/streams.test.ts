@@ -107,6 +107,28 @@ test("[WEB72] queries are found by text and state, in the address, and the list 
   await eventually(async () => (await names()).includes("paused"), false);
 });
 
+test("[WEB72] the list has what each query does, and why no rows come out", async () => {
+  await using scene = await open("/streams", ({ streams }) => {
+    streams.add("hot_items");
+    streams.add("silent");
+    const live = streams.live.get("silent");
+    assert.ok(live !== undefined);
+    const nothing = { rows_out: 0, rows_out_per_second: 0 };
+    const fragments = live.fragments.map((each) => ({ ...each, ...nothing }));
+    streams.live.set("silent", { ...live, fragments });
+    streams.add("paused", { state: "PAUSED", desired_state: "PAUSED" });
+  });
+  const { page } = scene;
+  const row = (name: string) => page.locator(`tr[data-query="${name}"]`);
+  await row("hot_items").getByText("20,188").waitFor();
+  await row("hot_items").getByText("199", { exact: true }).waitFor();
+  await row("hot_items").getByText("2 s", { exact: true }).waitFor();
+  const why = "no rows come out: time comes from the source bids alone";
+  await row("silent").getByText(why).waitFor();
+  assert.equal(await row("hot_items").getByText("no rows come out").count(), 0);
+  await eventually(async () => await row("paused").getByText("–", { exact: true }).count(), 3);
+});
+
 test("[WEB73] a query's page: figures, what holds it back, fragments, checkpoints, history, statement", async () => {
   await using scene = await open("/streams", ({ streams }) => streams.add("hot_items"));
   const { api, page } = scene;

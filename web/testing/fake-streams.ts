@@ -47,7 +47,13 @@ export class FakeStreams {
   answer(method: string, url: URL, response: ServerResponse): boolean {
     if (!url.pathname.startsWith("/api/v1/streams/")) return false;
     if (url.pathname === "/api/v1/streams/snapshot") send(response, this.#snapshot());
-    else {
+    else if (url.pathname === "/api/v1/streams/live") {
+      const ids = (url.searchParams.get("queries") ?? "").split(",");
+      const items = [...this.live.values()]
+        .filter(({ query_id }) => ids.includes(query_id))
+        .map(now);
+      send(response, { items });
+    } else {
       const [, key = "", part] =
         /^\/api\/v1\/streams\/queries\/([^/]+)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
       this.#answerOne(method, decodeURIComponent(key), part ?? "", url, response);
@@ -71,7 +77,10 @@ export class FakeStreams {
     else if (this.standby) {
       const message = "this process does not hold the lease";
       send(response, { code: "not_leader", message }, 503);
-    } else send(response, this.live.get(query.name ?? ""));
+    } else {
+      const live = this.live.get(query.name ?? "");
+      send(response, live && now(live));
+    }
   }
 
   #act(query: StreamQueryDetail, verb: string, response: ServerResponse): void {
@@ -211,6 +220,20 @@ function fakeLive({ query_id, epoch, deployed }: StreamQueryDetail): LiveQuery {
       savepoint: false,
     })),
     held_back_by: { fragment: "s0.0", source: "bids", watermark_ms: nowMs - 2_000, reason },
+  };
+}
+
+/** Rows come out for as long as their rate says so. */
+function now(live: LiveQuery): LiveQuery {
+  const nowMs = Date.now();
+  const since = (nowMs - live.at_ms) / 1_000;
+  return {
+    ...live,
+    at_ms: nowMs,
+    fragments: live.fragments.map((each) => ({
+      ...each,
+      rows_out: Math.round((each.rows_out ?? 0) + since * (each.rows_out_per_second ?? 0)),
+    })),
   };
 }
 

@@ -729,6 +729,7 @@ test("[AP20] OpenAPI describes every route of the API", async () => {
       "/api/v1/streams/checkpoints",
       "/api/v1/streams/queries/{name}/checkpoints",
       "/api/v1/streams/queries/{name}/checkpoints/{checkpoint}",
+      "/api/v1/streams/live",
       "/api/v1/streams/physical-sources",
       "/api/v1/streams/physical-sources/{name}",
       "/api/v1/streams/queries",

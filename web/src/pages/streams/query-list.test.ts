@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { LiveQuery, StreamQuery } from "../../api/gen/types.ts";
 import { queryKey } from "./links.ts";
 import { totalsOf } from "./query/live-figures.ts";
+import { silenceOf, stepOutputs } from "./query/silence.ts";
 import { conditionOf, reasonOf, wantedText } from "./query-condition.ts";
 import { listQueries, type QueriesView } from "./query-list.ts";
 
@@ -110,4 +111,25 @@ test("[WEB73, WEB4] figures of a query are sums that leave nothing out, and lags
   const [first] = live.fragments;
   const untold = { ...live, fragments: [first ?? fragment, { ...writer, late_rows: null }] };
   assert.equal(totalsOf(untold).lateRows, undefined, "a part would look like the whole");
+});
+
+test("[WEB72] no rows come out when none has for ten seconds, or none ever", () => {
+  const held_back_by = { fragment: "a", source: "bids", watermark_ms: 0, reason: "bids is behind" };
+  const at = (seconds: number, rows_out: number | null): LiveQuery => ({
+    ...{ query_id: "4", epoch: 1, at_ms: seconds * 1_000, edges: [], checkpoints: [] },
+    fragments: [{ ...fragment, sinks: ["hot"], rows_out }],
+    held_back_by,
+  });
+  let outputs: ReturnType<typeof stepOutputs> = new Map();
+  const look = (live: LiveQuery): string => {
+    outputs = stepOutputs(outputs, new Map([["4", live]]));
+    return silenceOf(live, outputs.get("4"));
+  };
+  assert.equal(look(at(0, 0)), "no rows come out: bids is behind");
+  assert.equal(look(at(1, 7)), "");
+  assert.equal(look(at(10, 7)), "");
+  assert.equal(look(at(11, 7)), "no rows come out: bids is behind");
+  assert.equal(look({ ...at(12, 7), held_back_by: null }), "", "no event time");
+  assert.equal(look({ ...at(13, 7), epoch: 2 }), "", "it has begun again");
+  assert.equal(look(at(14, null)), "", "nobody knows");
 });

@@ -1,6 +1,7 @@
 /** What a query does at this moment. Only the coordinator that leads hears of it. */
 import { z } from "zod";
-import { type InstallRoutes, routeUnder } from "../../../../ground/http/index.ts";
+import { type InstallRoutes, onlyFields, routeUnder } from "../../../../ground/http/index.ts";
+import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { fragmentStates } from "../../catalog/core/index.ts";
 import type { LiveQueryBody } from "../core/live-body.ts";
 
@@ -93,6 +94,18 @@ export const liveQuerySchema = z
   })
   .meta({ id: "LiveQuery" });
 
+/** As many as a list shows; each costs a few reads of the catalog. */
+const queriesMax = 30;
+const several = onlyFields({
+  queries: z
+    .string()
+    .min(1)
+    .max(10_000)
+    .transform((text) => text.split(",").map((name) => name.trim()))
+    .pipe(z.array(z.string().min(1)).max(queriesMax))
+    .describe(`Their ids or names, separated by commas; ${queriesMax} at most.`),
+});
+
 export function liveRoutes(read: ReadLiveQuery): InstallRoutes {
   const route = routeUnder("streams-of-queries");
   const params = z.object({ name: z.string().max(300) });
@@ -103,5 +116,25 @@ export function liveRoutes(read: ReadLiveQuery): InstallRoutes {
       route("read", summary, liveQuerySchema, { params }),
       async (request) => await read(request.params.name),
     );
+    app.get(
+      "/api/v1/streams/live",
+      route(
+        "read",
+        "What several continuous queries do at this moment; those that are gone are left out",
+        z.object({ items: z.array(liveQuerySchema) }),
+        { querystring: several },
+      ),
+      async (request) => {
+        const found = await Promise.all(
+          request.query.queries.map((name) => read(name).catch(unlessGone)),
+        );
+        return { items: found.filter((each) => each !== undefined) };
+      },
+    );
   };
+}
+
+function unlessGone(thrown: unknown): undefined {
+  if (thrown instanceof OperatingError && thrown.code === "DoesNotExist") return undefined;
+  throw thrown;
 }

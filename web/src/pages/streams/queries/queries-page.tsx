@@ -11,7 +11,7 @@ import { formatCount, plural } from "../../../format.ts";
 import { conditionOf, conditions, isPassing, type QueryCondition } from "../query-condition.ts";
 import { listQueries, parseSortKey, type QueriesView } from "../query-list.ts";
 import { conditionWord } from "../query-sign.tsx";
-import { type Streams, useStreams } from "../use-streams.ts";
+import { type Streams, useLiveQueries, useStreams } from "../use-streams.ts";
 import { FirstQuery } from "./first-query.tsx";
 import { QueriesTable } from "./queries-table.tsx";
 
@@ -39,6 +39,7 @@ function Queries({ streams, nowMs }: QueriesProps) {
   const [view, setView] = useAddressView(viewOf, searchOf);
   const { queries } = streams;
   const shown = listQueries(queries, view);
+  const figures = useLiveQueries(shown);
   return (
     <>
       <Summary streams={streams} />
@@ -54,7 +55,13 @@ function Queries({ streams, nowMs }: QueriesProps) {
             onAll={() => setView({ text: "", condition: "all" })}
           />
         ) : (
-          <QueriesTable queries={shown} nowMs={nowMs} view={view} onView={setView} />
+          <QueriesTable
+            queries={shown}
+            figures={figures}
+            nowMs={nowMs}
+            view={view}
+            onView={setView}
+          />
         )}
       </Card>
     </>

@@ -1,15 +1,19 @@
 /** One row for each query. Narrow windows show fewer columns; a query's page has all of them. */
 import { Link } from "react-router";
-import type { StreamQuery } from "../../../api/gen/types.ts";
+import type { LiveQuery, StreamQuery } from "../../../api/gen/types.ts";
 import { type Column, DataTable } from "../../../components/data-table.tsx";
-import { formatAge, formatCount, formatMoment } from "../../../format.ts";
+import { formatAge, formatCount, formatLag, formatMoment, formatRate } from "../../../format.ts";
 import { queryKey, queryPath } from "../links.ts";
+import { totalsOf } from "../query/live-figures.ts";
+import { useSilence } from "../query/use-silence.ts";
 import { conditionOf, type QueryCondition, reasonOf, wantedText } from "../query-condition.ts";
 import { fragmentCount, nameOf, type QueriesView, type SortKey } from "../query-list.ts";
 import { QuerySign } from "../query-sign.tsx";
 
 interface QueriesTableProps {
   readonly queries: readonly StreamQuery[];
+  /** What those that run do at this moment, as far as it is known. */
+  readonly figures: ReadonlyMap<string, LiveQuery>;
   readonly nowMs: number;
   readonly view: QueriesView;
   readonly onView: (change: Partial<QueriesView>) => void;
@@ -23,10 +27,31 @@ const tones: Readonly<Partial<Record<QueryCondition, "bad" | "warn">>> = {
   redeploying: "warn",
 };
 
-export function QueriesTable({ queries, nowMs, view, onView }: QueriesTableProps) {
+export function QueriesTable({ queries, figures, nowMs, view, onView }: QueriesTableProps) {
+  const silenceOf = useSilence(figures);
+  const totals = new Map([...figures].map(([id, live]) => [id, totalsOf(live)]));
   const columns: readonly Column<StreamQuery, SortKey>[] = [
     { title: "Name", sort: "name", className: "row-name", cell: (query) => <Name query={query} /> },
-    { title: "State", sort: "state", cell: (query) => <State query={query} /> },
+    {
+      title: "State",
+      sort: "state",
+      cell: (query) => <State query={query} silence={silenceOf(query.query_id)} />,
+    },
+    {
+      title: "Rows in/s",
+      className: "num from-sm",
+      cell: ({ query_id }) => formatRate(totals.get(query_id)?.rowsInPerSecond),
+    },
+    {
+      title: "Rows out/s",
+      className: "num from-sm",
+      cell: ({ query_id }) => formatRate(totals.get(query_id)?.rowsOutPerSecond),
+    },
+    {
+      title: "Behind",
+      className: "num from-md",
+      cell: ({ query_id }) => formatLag(totals.get(query_id)?.watermarkLagMs),
+    },
     {
       title: "Since",
       sort: "changed",
@@ -89,10 +114,15 @@ function noteOf({ is_preview, name, superseded_by }: StreamQuery): string {
   return name === null ? "without a name" : "";
 }
 
-function State({ query }: { readonly query: StreamQuery }) {
+interface StateProps {
+  readonly query: StreamQuery;
+  readonly silence: string;
+}
+
+function State({ query, silence }: StateProps) {
   const reason = reasonOf(query);
   const wanted = wantedText(query);
-  const note = [wanted, reason].filter((text) => text !== "").join("; ");
+  const note = [wanted, reason, silence].filter((text) => text !== "").join("; ");
   return (
     <>
       <QuerySign condition={conditionOf(query)} />

@@ -1,7 +1,7 @@
 /** The fragments of a query on their workers, as a graph and as a list. */
 import { SegmentedControl } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { LiveQuery, StreamQueryDetail } from "../../../api/gen/types.ts";
 import { Card } from "../../../components/card.tsx";
 import { formatLag } from "../../../format.ts";
@@ -9,6 +9,7 @@ import { FragmentsGraph } from "./fragments-graph.tsx";
 import { FragmentsTable } from "./fragments-table.tsx";
 import { totalsOf } from "./live-figures.ts";
 import { useLostWorkers } from "./use-lost-workers.ts";
+import { useSilence } from "./use-silence.ts";
 
 interface FragmentsCardProps {
   readonly query: StreamQueryDetail;
@@ -69,16 +70,19 @@ function LostWorkers({ query }: Pick<FragmentsCardProps, "query">) {
 
 /** The answer to "why is there no output?". */
 function HeldBack({ live }: { readonly live: LiveQuery }) {
-  const { held_back_by: held } = live;
+  const { query_id: id, held_back_by: held } = live;
+  const silence = useSilence(useMemo(() => new Map([[id, live]]), [id, live]))(id);
   if (held === null) return null;
-  const { rowsOutPerSecond, watermarkLagMs } = totalsOf(live);
-  const isSilent = rowsOutPerSecond === 0;
+  if (silence !== "") {
+    return (
+      <p className="card-body held-back tone-warn" role="status">
+        {silence[0]?.toUpperCase() + silence.slice(1)}.
+      </p>
+    );
+  }
   return (
-    <p className={`card-body held-back ${isSilent ? "tone-warn" : "dim"}`} role="status">
-      {isSilent
-        ? "No rows come out at this moment: "
-        : `Event time is ${formatLag(watermarkLagMs)} behind: `}
-      {held.reason}.
+    <p className="card-body held-back dim">
+      Event time is {formatLag(totalsOf(live).watermarkLagMs)} behind: {held.reason}.
     </p>
   );
 }
