@@ -70,6 +70,18 @@ export class PhaseKiller {
     }
   }
 
+  /** Kills it wherever it is, also in the middle of a recovery. */
+  async killAnywhere(victim: Victim, waitMs: number): Promise<void> {
+    this.#pipeline.grow();
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    await waitFor(`${victim} to be there`, () => {
+      const pid = this.#cluster.pid(victim);
+      if (!isAlive(pid)) return undefined; // It waits for its next start.
+      process.kill(pid, "SIGKILL");
+      return true;
+    });
+  }
+
   /** All is well: the query runs, rows come, and a checkpoint was complete a moment ago. */
   async #settle(): Promise<void> {
     await this.#cluster.waitForWorkers("ACTIVE", workers);
