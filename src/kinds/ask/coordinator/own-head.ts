@@ -62,45 +62,72 @@ export async function startOwnHead(
   context: CoordinatorContext,
   options: OwnHeadOptions,
 ): Promise<OwnedMetrics> {
-  const { node, clock, logger, condition } = context;
-  const { catalog, grant, keepMetrics, scrape, upkeepEvery, scrubEvery } = options;
-  const lakeDir = context.places.metricsDir;
+  const { clock, logger, condition, places } = context;
   await context.directories.require(); // A directory that vanished is not made anew.
-  const walDir = join(lakeDir, "wal");
+  const walDir = join(places.metricsDir, "wal");
   mkdirSync(walDir, { recursive: true, mode: 0o700 });
   const lock = holdLock(walDir, clock, logger);
-  let ingest: Ingest | undefined;
-  try {
-    ingest = await startIngest({
-      walDir,
-      lakeDir,
-      clock,
-      prng: context.prng.fork("head"),
-      logger,
-      lease: logLeaseOf(context, grant),
-      server: serverSettings(context),
-      publish: async (add, remove) => {
-        await catalog.publish({ add, remove }, grant);
-      },
-      publishedSealSeq: (lineage) => catalog.publishedSealSeq(lineage),
-      onRoom: (reason) =>
-        reason === undefined
-          ? options.health.ok()
-          : options.health.degraded(`no samples are taken: ${reason}`),
-      labelLimits: context.limits,
-      ...(scrape === undefined ? {} : { scrape }),
-    });
-    const { url, incarnation } = await ingest.snapshot();
-    await catalog.setHead({ url, incarnation }, grant);
-  } catch (thrown) {
-    await ingest?.close();
+  const ingest = await openHead(context, options, walDir).catch((thrown: unknown) => {
     lock.release();
     throw thrown;
-  }
+  });
   const stopScraping = scrapeSelf(ingest, context);
-  const scrubber = new SegmentScrubber({
+  const scrubber = createScrubber(context, options);
+  const unfollow = condition.onCorrupt((message) => scrubber.suspect(message));
+  const maintenance = createMaintenance(context, options, scrubber);
+  maintenance.start();
+  return {
+    ingest,
+    failure: ingest.failure,
+    async close() {
+      stopScraping();
+      unfollow();
+      await Promise.all([maintenance.stop(), ingest.close()]);
+      lock.release();
+    },
+  };
+}
+
+/** Opens the log, and tells the catalog where the head answers. */
+async function openHead(
+  context: CoordinatorContext,
+  { catalog, grant, health, scrape }: OwnHeadOptions,
+  walDir: string,
+): Promise<Ingest> {
+  const ingest = await startIngest({
+    walDir,
+    lakeDir: context.places.metricsDir,
+    clock: context.clock,
+    prng: context.prng.fork("head"),
+    logger: context.logger,
+    lease: logLeaseOf(context, grant),
+    server: serverSettings(context),
+    publish: async (add, remove) => {
+      await catalog.publish({ add, remove }, grant);
+    },
+    publishedSealSeq: (lineage) => catalog.publishedSealSeq(lineage),
+    onRoom: (reason) =>
+      reason === undefined ? health.ok() : health.degraded(`no samples are taken: ${reason}`),
+    labelLimits: context.limits,
+    ...(scrape === undefined ? {} : { scrape }),
+  });
+  try {
+    const { url, incarnation } = await ingest.snapshot();
+    await catalog.setHead({ url, incarnation }, grant);
+    return ingest;
+  } catch (thrown) {
+    await ingest.close();
+    throw thrown;
+  }
+}
+
+function createScrubber(
+  { condition, logger, places }: CoordinatorContext,
+  { catalog, scrubEvery, upkeepEvery }: OwnHeadOptions,
+): SegmentScrubber {
+  return new SegmentScrubber({
     catalog,
-    lakeDir,
+    lakeDir: places.metricsDir,
     logger,
     limits: {
       ...(scrubEvery === undefined ? {} : { periodMs: scrubEvery }),
@@ -111,31 +138,25 @@ export async function startOwnHead(
       condition.found("metrics", { damaged: notes, unverified, suspected });
     },
   });
-  const unfollow = condition.onCorrupt((message) => scrubber.suspect(message));
-  const maintenance = new Maintenance({
+}
+
+function createMaintenance(
+  { node, store, name, places, clock, logger }: CoordinatorContext,
+  { catalog, grant, keepMetrics, upkeepEvery }: OwnHeadOptions,
+  scrubber: SegmentScrubber,
+): Maintenance {
+  return new Maintenance({
     scrubber,
-    store: context.store,
+    store,
     catalog,
-    lakeDir,
+    lakeDir: places.metricsDir,
     lease: () => (node.lease?.grant()?.epoch === grant.epoch ? grant : undefined),
-    holder: context.name,
+    holder: name,
     clock,
     logger,
     ...(upkeepEvery === undefined ? {} : { everyMs: upkeepEvery }),
     ...(keepMetrics === undefined ? {} : { retention: { retentionMs: keepMetrics } }),
   });
-  maintenance.start();
-  const running = ingest;
-  return {
-    ingest: running,
-    failure: running.failure,
-    async close() {
-      stopScraping();
-      unfollow();
-      await Promise.all([maintenance.stop(), running.close()]);
-      lock.release();
-    },
-  };
 }
 
 /** While the keeper is sure of the lease, it knows until when; in doubt the store is asked. */

@@ -59,6 +59,8 @@ export interface TablesPartClasses {
   readonly UpkeepLoop: typeof UpkeepLoop;
 }
 
+const productionClasses: TablesPartClasses = { StoreRefreshClaims, RefreshScheduler, UpkeepLoop };
+
 /** The maximum age of the gauges. */
 const lookMs = 2_000;
 
@@ -86,19 +88,49 @@ function createScrub(
 }
 
 export function createTablesParts(config: TablesPartsConfig): TablesParts {
-  const { node, store, catalog, objects, clock, metrics, prng, logger } = config;
-  const classes: TablesPartClasses = {
-    StoreRefreshClaims,
-    RefreshScheduler,
-    UpkeepLoop,
-    ...config.parts,
+  const { node, store, catalog, metrics, prng } = config;
+  const classes: TablesPartClasses = { ...productionClasses, ...config.parts };
+  const pins = catalog;
+  const ownPrng = prng.fork("claims");
+  const claims = new classes.StoreRefreshClaims(store, { prng: ownPrng, pins, ...config.claims });
+  const scheduler = createScheduler(config, classes, claims);
+  const upkeep = createUpkeep(config, classes);
+  const gauges = metrics && createGauges(config, metrics);
+  const follow = (): (() => void) => {
+    const unfollow = node.lease?.onChange(() => {
+      // Refresh durations are counted from this moment, not from the next look.
+      gauges?.poke();
+      scheduler.leaseChanged();
+      upkeep.leaseChanged();
+    });
+    const unlisten = node.pool.listen({
+      workerDown: (workerId, reason) =>
+        expireClaims(config, claims, workerId, `its session was lost: ${reason}`),
+    });
+    return () => {
+      unfollow?.();
+      unlisten();
+    };
   };
-  const claims = new classes.StoreRefreshClaims(store, {
-    prng: prng.fork("claims"),
-    pins: catalog,
-    ...config.claims,
-  });
-  const scheduler = new classes.RefreshScheduler({
+  let stopFollowing: () => void = () => undefined;
+  return {
+    start() {
+      stopFollowing = follow();
+      for (const loop of [gauges, scheduler, upkeep]) loop?.start();
+    },
+    async stop() {
+      stopFollowing();
+      await Promise.all([gauges?.stop(), scheduler.stop(), upkeep.stop()]);
+    },
+  };
+}
+
+function createScheduler(
+  { node, store, catalog, objects, clock, prng, logger }: TablesPartsConfig,
+  classes: TablesPartClasses,
+  claims: StoreRefreshClaims,
+): RefreshScheduler {
+  return new classes.RefreshScheduler({
     store,
     claims,
     lake: lakeSourceChanges(catalog, objects),
@@ -108,8 +140,12 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     prng: prng.fork("scheduler"),
     logger,
   });
-  const scrub = config.condition && createScrub(config, config.condition);
-  const upkeep = new classes.UpkeepLoop({
+}
+
+function createUpkeep(config: TablesPartsConfig, classes: TablesPartClasses): UpkeepLoop {
+  const { node, store, catalog, objects, clock, prng, logger, condition } = config;
+  const scrub = condition && createScrub(config, condition);
+  return new classes.UpkeepLoop({
     ...config.upkeep,
     ...(scrub === undefined ? {} : { scrub }),
     upkeep: new LakeUpkeep({ store }),
@@ -121,11 +157,14 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
     prng: prng.fork("upkeep"),
     logger,
   });
+}
+
+/** Looks how dynamic tables are doing, one look at a time: each duration is observed once. */
+function createGauges({ node, store, clock, logger }: TablesPartsConfig, metrics: Metrics): Loop {
   let backlog: RefreshBacklog | undefined;
   let durations = new RefreshDurations();
-  const observe = metrics && createRefreshMetrics(metrics, () => backlog);
-  // One look at a time, so that each duration is observed once.
-  const looking = new Loop({
+  const observe = createRefreshMetrics(metrics, () => backlog);
+  return new Loop({
     clock,
     logger,
     everyMs: lookMs,
@@ -137,41 +176,22 @@ export function createTablesParts(config: TablesPartsConfig): TablesParts {
         return;
       }
       backlog = await store.read(readBacklog).catch(() => undefined);
-      for (const seconds of await store.read((tx) => durations.next(tx))) observe?.(seconds);
+      for (const seconds of await store.read((tx) => durations.next(tx))) observe(seconds);
     },
   });
-  const expire = (workerId: string, why: string): void => {
-    const lease = node.lease?.grant();
-    if (lease === undefined) return; // The leader expires the claims.
-    claims.expireWorker(workerId, why, lease).catch((thrown: unknown) => {
-      logger.warn({ worker_id: workerId }, `its claims expire by themselves: ${messageOf(thrown)}`);
-    });
-  };
-  let stopListening: () => void = () => undefined;
-  return {
-    start() {
-      const unfollow = node.lease?.onChange(() => {
-        // Refresh durations are counted from this moment, not from the next look.
-        if (metrics !== undefined) looking.poke();
-        scheduler.leaseChanged();
-        upkeep.leaseChanged();
-      });
-      const unlisten = node.pool.listen({
-        workerDown: (workerId, reason) => expire(workerId, `its session was lost: ${reason}`),
-      });
-      stopListening = () => {
-        unfollow?.();
-        unlisten();
-      };
-      if (metrics !== undefined) looking.start();
-      scheduler.start();
-      upkeep.start();
-    },
-    async stop() {
-      stopListening();
-      await Promise.all([looking.stop(), scheduler.stop(), upkeep.stop()]);
-    },
-  };
+}
+
+function expireClaims(
+  { node, logger }: TablesPartsConfig,
+  claims: StoreRefreshClaims,
+  workerId: string,
+  why: string,
+): void {
+  const lease = node.lease?.grant();
+  if (lease === undefined) return; // The leader expires the claims.
+  claims.expireWorker(workerId, why, lease).catch((thrown: unknown) => {
+    logger.warn({ worker_id: workerId }, `its claims expire by themselves: ${messageOf(thrown)}`);
+  });
 }
 
 /** The command-line options. Times are in milliseconds. */
