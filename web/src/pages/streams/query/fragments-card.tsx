@@ -61,7 +61,7 @@ function LostWorkers({ query }: Pick<FragmentsCardProps, "query">) {
   );
   if (names.length === 0) return null;
   return (
-    <p className="card-body held-back tone-bad" role="status">
+    <p className="note held-back" data-tone="bad" role="status">
       {names.join(" and ")} cannot be reached: what is there waits for it, or moves to another
       worker where it may.
     </p>
@@ -75,13 +75,13 @@ function HeldBack({ live }: { readonly live: LiveQuery }) {
   if (held === null) return null;
   if (silence !== "") {
     return (
-      <p className="card-body held-back tone-warn" role="status">
+      <p className="note held-back" data-tone="warn" role="status">
         {silence[0]?.toUpperCase() + silence.slice(1)}.
       </p>
     );
   }
   return (
-    <p className="card-body held-back dim">
+    <p className="card-body time-note dim">
       Event time is {formatLag(totalsOf(live).watermarkLagMs)} behind: {held.reason}.
     </p>
   );

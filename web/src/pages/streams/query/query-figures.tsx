@@ -24,10 +24,10 @@ export function QueryFigures({ query, live, nowMs }: QueryFiguresProps) {
   const since = query.epoch > 1 ? `in epoch ${query.epoch}` : "since it began";
   return (
     <dl className="card figures-strip">
-      <Figure name="Rows in" note={`${formatCount(totals?.rowsIn)} ${since}`}>
+      <Figure name="Rows in" note={known(totals?.rowsIn, since)}>
         <PerSecond rate={totals?.rowsInPerSecond} />
       </Figure>
-      <Figure name="Rows out" note={`${formatCount(totals?.rowsOut)} ${since}`}>
+      <Figure name="Rows out" note={known(totals?.rowsOut, since)}>
         <PerSecond rate={totals?.rowsOutPerSecond} />
       </Figure>
       <Figure name="Behind" note={live?.held_back_by?.reason ?? "no event time is known"}>
@@ -36,7 +36,7 @@ export function QueryFigures({ query, live, nowMs }: QueryFiguresProps) {
       <Figure name="Backpressure" note={backpressureNote(totals)}>
         {formatPercent(totals?.backpressure?.ratio)}
       </Figure>
-      <Figure name="Late rows" note={`${formatCount(totals?.malformedRows)} malformed`}>
+      <Figure name="Late rows" note={known(totals?.malformedRows, "malformed")}>
         {formatCount(totals?.lateRows)}
       </Figure>
       <Figure name="Last checkpoint" note={checkpointNote(live)}>
@@ -44,6 +44,10 @@ export function QueryFigures({ query, live, nowMs }: QueryFiguresProps) {
       </Figure>
     </dl>
   );
+}
+
+function known(count: number | undefined, of: string): string {
+  return count === undefined ? "not known" : `${formatCount(count)} ${of}`;
 }
 
 function PerSecond({ rate }: { readonly rate: number | undefined }) {

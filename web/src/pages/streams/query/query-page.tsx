@@ -117,7 +117,7 @@ function Head({ query }: { readonly query: StreamQueryDetail }) {
         <QueryActions query={query} />
       </div>
       {reason !== "" && (
-        <p className="detail-reason" data-tone={reasonTones[condition]}>
+        <p className="note" data-tone={reasonTones[condition]}>
           {query.error !== null && <strong className="mono">{query.error.code} </strong>}
           {reason}
         </p>
