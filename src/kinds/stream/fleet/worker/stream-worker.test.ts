@@ -269,3 +269,34 @@ test("[SD46] a secret that is not there is refused by its name, and leaves nothi
   assert.equal(refused?.retry, "never");
   await askAll("unregister", "q3", 1);
 });
+
+test("[SD5] fragments are deployed, started, run and stopped on the stream threads", async () => {
+  const plans = Array.from({ length: 15 }, (_, at) => planOf(counted(`busy-${at}.csv`)));
+  const forEach = (what: (query: string, plan: Plan) => Promise<unknown>) =>
+    Promise.all(plans.map((plan, at) => what(`busy${at}`, plan)));
+  await register("first", plans[0] as Plan, 1); // The threads are there from now on.
+  await askAll("unregister", "first", 1);
+  const steps = {
+    deploy: () => forEach((query, plan) => register(query, plan, 1)),
+    start: () => forEach((query) => askAll("start", query, 1)),
+    run: () => Promise.all(workers.map(({ worker }) => worker.whenIdle())),
+    stop: () => forEach((query) => askAll("unregister", query, 1)),
+  };
+  const shares: Record<string, string> = {};
+  let [own, all] = [0, 0];
+  for (const [step, perform] of Object.entries(steps)) {
+    const [session, whole] = [process.threadCpuUsage(), process.cpuUsage()];
+    await perform();
+    const ownUs = sumOf(process.threadCpuUsage(session));
+    const allUs = sumOf(process.cpuUsage(whole));
+    shares[step] = `${ownUs} of ${allUs} us`;
+    own += ownUs;
+    all += allUs;
+  }
+  // This thread also plays the coordinator: it cuts the plans, encodes commands and decodes them.
+  assert.ok(own < all / 2, `CPU time of the session's thread: ${JSON.stringify(shares)}`);
+});
+
+function sumOf({ user, system }: NodeJS.CpuUsage): number {
+  return user + system;
+}
