@@ -42,6 +42,7 @@ export async function askForSavepoint(
 ): Promise<{ readonly answer: Answer; readonly id: string }> {
   const row = await requireQuery(tx, query);
   refuseSavepoint(row);
+  await refuseMore(tx, row);
   const request = row.savepoints_asked + 1;
   const about = { kind: "savepoint", id: row.query_id, name: row.name } as const;
   if (!restsNow(row)) {
@@ -140,6 +141,23 @@ function refuseSavepoint(row: QueryRow): void {
   if (!isDropped && row.state !== "TERMINATING") return;
   const message = `the query ${shown} is ${isDropped ? "being dropped; it is " : ""}${row.state}`;
   throw new OperatingError("conflict", "never", message);
+}
+
+/** Each checkpoint that is recorded looks at what all savepoints refer to. */
+const savepointsMax = 20;
+
+async function refuseMore({ db }: Tx, row: QueryRow): Promise<void> {
+  const { count } = await db
+    .selectFrom("query_checkpoints")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("query_id", "=", row.query_id)
+    .where("savepoint", "is not", null)
+    .executeTakeFirstOrThrow();
+  if (Number(count) < savepointsMax) return;
+  const shown = shownName(row);
+  const message = `the query ${shown} has ${savepointsMax} savepoints, which is the most`;
+  const hint = `SHOW CHECKPOINTS FOR ${shown} lists them; DROP CHECKPOINT n FOR ${shown} makes room.`;
+  throw new OperatingError("conflict", "never", message, { hint });
 }
 
 async function newestOf({ db }: Tx, queryId: string): Promise<number | undefined> {

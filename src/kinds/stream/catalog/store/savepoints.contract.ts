@@ -84,6 +84,15 @@ export function testSavepoints(fixture: StoreFixture): void {
       assert.deepEqual(await kinds(), [[3, "SAVEPOINT"]]);
     });
 
+    test("[SC50] a query has twenty savepoints at most", async (t) => {
+      const { store, run } = await open(t);
+      for (let nth = 1; nth <= 20; nth += 1) await recordRow(store, "1", nth, nth);
+      await assert.rejects(run(ask), { code: "conflict", message: /has 20 savepoints/ });
+      await run({ kind: "dropCheckpoint", query: "q", checkpoint: 4, ifExists: false });
+      const [answer] = await run(ask);
+      assert(answer?.kind === "savepoint" && answer.done === "asked");
+    });
+
     test("[SC50] what is being dropped, and what does not exist, has no savepoint", async (t) => {
       const { run } = await open(t);
       await run(drop("query", "q"));
