@@ -35,6 +35,7 @@ const knownTables = [
   "query_fragment_transitions",
   "query_fragments",
   "query_history",
+  "query_lake_sinks",
   "query_lake_tables",
   "query_logical_sources",
   "query_physical_sources",
