@@ -1,12 +1,17 @@
 /**
  * Counts the files that data meets on its four walks: `node tools/walks.ts [NAME] [--list]`.
  *
+ * There are two counts, and neither stands for the other:
+ *
+ *   stations   the files that docs/ARCHITECTURE.md names on the walk: what a reader follows.
+ *              `unmet` lists those in which no function ran
+ *   all_files  every file in which a function ran for the walk, helpers and mechanisms included,
+ *              and how many of them lie in each room
+ *
  * A walk is made `times` times on a real cluster that runs from the sources, while V8 counts the
  * calls of every function; then another cluster does nothing for as long. A file is on the walk
- * when one of its functions was called at least `times` times more: what beats by itself
- * (heartbeats, scrapes) is not. Beside that it counts the stations that docs/ARCHITECTURE.md names
- * on the walk, and lists those that no call met. Two groups of files are told apart, since they are
- * vocabulary: ground/kernel, and the pure language in kinds/ask/promql.
+ * when one of its functions was called at least `times` times more, so that what happens by itself
+ * (heartbeats, scrapes) is not counted.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,6 +20,7 @@ import { fileURLToPath } from "node:url";
 import { ProtoWriter } from "../src/kinds/ask/metrics/core/ingest/testing/proto-writer.ts";
 import { compressSnappy } from "../src/kinds/ask/metrics/core/ingest/wire/snappy.ts";
 import { type Cluster, http, runCli, startCluster } from "../test/e2e/harness.ts";
+import { roomOf } from "./tidy/rooms.ts";
 
 interface Walk {
   readonly times: number;
@@ -60,22 +66,21 @@ const [only] = process.argv.slice(2).filter((arg) => !arg.startsWith("-"));
 for (const [name, walk] of Object.entries(walks)) {
   if (only !== undefined && only !== name) continue;
   const files = await filesOf(walk);
-  const within = (folder: string): number => files.filter((file) => file.startsWith(folder)).length;
-  const kernel_files = within("src/ground/kernel/");
-  const language_files = within("src/kinds/ask/promql/");
   const stations = stationsOf(name);
   const unmet = stations.filter((file) => !files.includes(file));
   if (process.argv.includes("--list")) process.stdout.write(`${files.join("\n")}\n`);
-  process.stdout.write(
-    `${JSON.stringify({
-      walk: name,
-      stations: stations.length,
-      unmet,
-      files: files.length - kernel_files - language_files,
-      kernel_files,
-      language_files,
-    })}\n`,
-  );
+  const counts = { stations: stations.length, unmet, all_files: files.length };
+  process.stdout.write(`${JSON.stringify({ walk: name, ...counts, rooms: roomsOf(files) })}\n`);
+}
+
+/** How many of the files lie in each room, the room with most of them first. */
+function roomsOf(files: readonly string[]): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>();
+  for (const file of files) {
+    const name = roomOf(file)?.name ?? "";
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return Object.fromEntries([...counts].toSorted(([, one], [, other]) => other - one));
 }
 
 /** The files that docs/ARCHITECTURE.md names on the walk. */
@@ -116,11 +121,21 @@ async function callsWith(
     await cluster.waitForWorkers("ACTIVE", ["worker-1", "worker-2"]);
     await walk.prepare?.(cluster);
     await run(cluster);
+    const pids = Object.values(cluster.pids());
     await cluster.stop();
+    checkComplete(directory, pids);
     return countCalls(directory);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** A process writes its calls when it ends; one that was killed meanwhile has written nothing. */
+function checkComplete(directory: string, pids: readonly number[]): void {
+  const names = readdirSync(directory);
+  const silent = pids.filter((pid) => !names.some((name) => name.startsWith(`coverage-${pid}-`)));
+  if (silent.length === 0) return;
+  throw new Error(`${silent.length} processes ended without their calls: use an idle machine`);
 }
 
 interface Coverage {
