@@ -14,6 +14,9 @@ export interface HeldBackBody {
   readonly reason: string;
 }
 
+/** Rows come, and event time has not moved for this long: it stands still. */
+const stillMsMin = 3_000;
+
 /** A fragment that waits for room more than this share of the time reads as fast as it may. */
 const backpressureMin = 0.5;
 
@@ -75,7 +78,11 @@ function sourceCount({ plan }: LiveParts): number {
   return plan.plan.nodes.filter(({ op }) => op.kind === "source").length;
 }
 
-function reasonOf(source: string, { figures, rates }: LiveFragment, sources: number): string {
+function reasonOf(
+  source: string,
+  { figures, rates, stillMs }: LiveFragment,
+  sources: number,
+): string {
   if (figures.rowsIn === 0) return `the source ${source} has given no rows yet`;
   if ((rates?.backpressureRatio ?? 0) > backpressureMin) {
     return `the source ${source} is read slowly, because what follows it has no room`;
@@ -84,6 +91,7 @@ function reasonOf(source: string, { figures, rates }: LiveFragment, sources: num
   if (figures.watermarkMs === undefined) {
     return `the rows of the source ${source} have not moved time yet`;
   }
+  if (stillMs >= stillMsMin) return `the rows of the source ${source} do not move time on`;
   return sources === 1
     ? `time comes from the source ${source} alone`
     : `the source ${source} is behind the other inputs`;

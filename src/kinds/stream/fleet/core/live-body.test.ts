@@ -169,6 +169,17 @@ for (const { name, reports, want, reason } of heldBack) {
   });
 }
 
+test("[SC93] a source whose rows do not move time on is named so, after three seconds", () => {
+  const reasonAfter = (reports: number): string | undefined => {
+    const told = Array.from({ length: reports }, (_, at) => ({
+      ...{ rowsIn: 10 + at, watermarkMs: 10, slowest: source },
+    }));
+    return describe({ [first]: at(90), [second]: told, ...chain }).held_back_by?.reason;
+  };
+  assert.equal(reasonAfter(4), "the rows of the source s do not move time on");
+  assert.equal(reasonAfter(3), "the source s is behind the other inputs");
+});
+
 test("[SD62] nothing is held back where all has ended", () => {
   assert.equal(describe({ [last]: [{ watermarkMs: undefined }] }).held_back_by, null);
   assert.equal(describe({}).held_back_by, null);

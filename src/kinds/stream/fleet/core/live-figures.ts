@@ -12,6 +12,8 @@ export interface LiveFragment {
   readonly figures: FragmentStatistics;
   /** Absent until there are two reports. */
   readonly rates: FragmentRates | undefined;
+  /** For how long its watermark has been what it is. */
+  readonly stillMs: number;
 }
 
 /** Rates are per second; ratios are shares of the time. */
@@ -34,6 +36,8 @@ interface Known extends LiveFragment {
   readonly epoch: number;
   /** By the worker's clock, if the worker sent it. */
   readonly atMs: number;
+  /** When its watermark changed, by the same clock. */
+  readonly movedMs: number;
 }
 
 type Statistics = Extract<StreamReport, { readonly kind: "statistics" }>;
@@ -58,7 +62,10 @@ export class LiveFigures {
         const at = atMs ?? nowMs;
         const isSameRun = before?.epoch === epoch && before.workerId === workerId;
         const rates = isSameRun ? ratesOf(before.figures, figures, at - before.atMs) : undefined;
-        known.set(figures.fragment, { workerId, epoch, heardMs: nowMs, atMs: at, figures, rates });
+        const isStill = isSameRun && before.figures.watermarkMs === figures.watermarkMs;
+        const movedMs = isStill ? before.movedMs : at;
+        const times = { heardMs: nowMs, atMs: at, movedMs, stillMs: at - movedMs };
+        known.set(figures.fragment, { workerId, epoch, ...times, figures, rates });
       }
     }
     this.#sweep(nowMs);
