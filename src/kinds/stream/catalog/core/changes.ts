@@ -153,6 +153,8 @@ export type CatalogQuestion =
       readonly format: "text" | "json";
       /** SHOW CREATE …: the statement that makes it. */
       readonly asStatement: boolean;
+      /** SHOW QUERY name: all there is of this one [SC45]. */
+      readonly name: string | undefined;
     };
 
 /** Each given condition holds; the filters of the request table, under its names. */

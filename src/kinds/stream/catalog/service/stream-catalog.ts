@@ -314,10 +314,10 @@ async function answerQuestion(tx: Tx, question: CatalogQuestion): Promise<Statem
     const { query, format } = question;
     return { kind: "checkpoints", rows: await readCheckpoints(tx, query), format };
   }
-  const { object, filter, format, asStatement } = question;
-  const { byName } = filter;
-  const isOne = object === "query" && byName !== undefined && !asStatement;
-  if (isOne) return { kind: "query", query: await readQueryDetail(tx, byName), format };
+  const { object, filter, format, asStatement, name } = question;
+  if (object === "query" && name !== undefined && !asStatement) {
+    return { kind: "query", query: await readQueryDetail(tx, name), format };
+  }
   const rows = await readShown(tx, object, filter);
   return { kind: "shown", object, rows, format, asStatement };
 }

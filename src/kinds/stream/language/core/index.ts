@@ -19,6 +19,7 @@ export type {
   SettingDescriptor,
 } from "./connectors/descriptor.ts";
 export { readDropSettings } from "./connectors/drop-settings.ts";
+export { checkFileOf, checkFilePath, fileOutside } from "./connectors/file-path.ts";
 export { inputFormats, outputFormats } from "./connectors/formats.ts";
 export { querySettings } from "./connectors/query-settings.ts";
 export { sinkDescriptors } from "./connectors/sinks.ts";

@@ -3,22 +3,19 @@
  * when the file is opened: the directory is the operator's, so nobody else makes links in it.
  */
 import { realpath } from "node:fs/promises";
-import { dirname, isAbsolute, join, sep } from "node:path";
-import { DialectError } from "../../language/core/index.ts";
+import { dirname, join, sep } from "node:path";
+import { checkFilePath, fileOutside } from "../../language/core/index.ts";
 import { hasPattern, listFiles } from "../sources/list-files.ts";
 
 export async function confine(folder: string, path: string): Promise<string> {
-  const segments = path.split(/[/\\]/);
-  if (isAbsolute(path) || path.includes("\0") || segments.includes("..")) {
-    throw outside(path, "it has to be relative, without ..");
-  }
+  checkFilePath(path);
   const root = await realpath(folder);
   const whole = join(root, path);
   const { paths } = await listFiles(whole);
   for (const place of hasPattern(path) ? paths : [whole, ...paths]) {
     const real = await realOf(place);
     if (real !== root && !real.startsWith(`${root}${sep}`)) {
-      throw outside(path, "it leads out of the directory of streams");
+      throw fileOutside(path, "it leads out of the directory of streams");
     }
   }
   return whole;
@@ -33,9 +30,4 @@ async function realOf(path: string): Promise<string> {
     const parent = dirname(path);
     return parent === path ? path : join(await realOf(parent), "-");
   }
-}
-
-function outside(path: string, why: string): DialectError {
-  const hint = "Files of streams are below the directory that the worker's --stream-dir names.";
-  return new DialectError(1000, `the file ${path} cannot be used: ${why}`, { hint });
 }

@@ -291,6 +291,14 @@ const refusals: readonly (readonly [text: string, want: RegExp])[] = [
   ["CREATE PHYSICAL SOURCE FOR dear TYPE File", /^LogicalSourceDoesNotExistForPhysical 2030/],
   ["CREATE PHYSICAL SOURCE FOR bids TYPE Fil", /^SourceTypeDoesNotExist 2017 at 1:38.*File/],
   ["CREATE PHYSICAL SOURCE FOR bids TYPE File", /^InvalidConfig 1000.*FILE_PATH/],
+  ...["", "/etc/passwd", "a/../../b.csv", "C:b.csv"].map((path): [string, RegExp] => [
+    `CREATE PHYSICAL SOURCE FOR bids TYPE File SET('${path}' AS "SOURCE".FILE_PATH)`,
+    /^InvalidConfig 1000.*(its path is empty|it has to be relative, without \.\.)/,
+  ]),
+  [
+    `CREATE SINK k TYPE File SET('../b.csv' AS "SINK".FILE_PATH)`,
+    /^InvalidConfig 1000.*the file \.\.\/b\.csv cannot be used/,
+  ],
   [
     `CREATE PHYSICAL SOURCE FOR bids TYPE TCP SET('h' AS "SOURCE".SOCKET_HOST, 70000 AS "SOURCE".SOCKET_PORT)`,
     /^InvalidConfig 1000 at 1:75: SOCKET_PORT is an integer from 1 to 65535/,

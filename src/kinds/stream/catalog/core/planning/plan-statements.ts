@@ -7,6 +7,7 @@
 import { type ErrorCode, OperatingError } from "../../../../../ground/kernel/errors.ts";
 import {
   bindPlan,
+  checkFileOf,
   DialectError,
   type DialectSettings,
   defaultDialect,
@@ -237,6 +238,7 @@ class StatementPlanner {
     const sourceId = this.#catalog.sourceNamed(logical.text)?.id ?? "";
     const { logical: logicalName, type, parser } = defined;
     const { placement, config } = placementOf(defined.config);
+    checkFileOf(config);
     const { workers } = this.#topology;
     const worker = placement === undefined ? undefined : findWorker(workers, placement);
     const workerId = worker?.workerId ?? null;
@@ -252,6 +254,7 @@ class StatementPlanner {
     const { name, ifNotExists } = statement;
     checkName(name);
     const sink = defineNamedSink(statement, this.#dialect);
+    checkFileOf(sink.config);
     const found = this.#catalog.sinkNamed(name.text);
     if (found !== undefined && !ifNotExists) {
       throw new DialectError(2034, `the sink ${found.sink.name} exists already`, {
@@ -323,6 +326,9 @@ class StatementPlanner {
     let plan: Plan;
     try {
       plan = bindPlan(statement.query, this.#catalog, this.#dialect);
+      for (const { op } of plan.nodes) {
+        if (op.kind === "source" || op.kind === "sink") checkFileOf(op.config);
+      }
     } catch (thrown) {
       throw bindError(thrown, this.#catalog.uses.isDry, statement);
     }

@@ -63,7 +63,7 @@ export function questionOf(statement: Show): CatalogQuestion {
     ...(owner === undefined ? {} : { forLogical: owner.text }),
     ...(where === undefined ? {} : Object.assign({}, ...conditions(object, where))),
   };
-  return { kind: "show", object, filter, format, asStatement };
+  return { kind: "show", object, filter, format, asStatement, name: name?.text };
 }
 
 function named(object: Show["object"], name: string): ShowFilter {
