@@ -59,6 +59,8 @@ test("[SD24] one that takes too long is given up, and none follows it in this ep
   assert.deepEqual(checkpoints.tick(110), [{ kind: "givenUp", checkpoint: 1, missing: ["f1"] }]);
   assert.deepEqual(shortly(checkpoints.checkpointed(1, said("f1"))), []);
   assert.deepEqual(shortly(checkpoints.tick(1_000)), []);
+  assert.deepEqual(shortly(checkpoints.savepoint(3, 300)), [], "nor a savepoint [SD40]");
+  assert.deepEqual(shortly(checkpoints.end(3, 300)), [], "nor the last one");
 });
 
 test("[SD25] a worker that is back is told again of the one under way", () => {

@@ -56,6 +56,7 @@ export class QueryCheckpoints {
   #isLast = false;
   #isFinal = false;
   #wantsFinal = false;
+  #isGivenUp = false;
   /** Requests for savepoints: those that came, and those that a checkpoint was begun for. */
   #savepointsAsked: number;
   #savepointsBegun: number;
@@ -89,6 +90,7 @@ export class QueryCheckpoints {
     if (checkpoint === undefined) return this.#begin(nowMs);
     const missing = this.#round.missing();
     this.#round.close();
+    this.#isGivenUp = true;
     this.#dueMs = Number.POSITIVE_INFINITY;
     return [{ kind: "givenUp", checkpoint, missing }];
   }
@@ -101,14 +103,14 @@ export class QueryCheckpoints {
     if (this.#wantsFinal) return [];
     this.#savepointsAsked = Math.max(savepointsAsked, this.#savepointsAsked);
     this.#wantsFinal = true;
-    return this.#isRecording || this.#round.checkpoint !== undefined ? [] : this.#begin(nowMs);
+    return this.#isBusy ? [] : this.#begin(nowMs);
   }
 
   /** So many savepoints were asked for in all; one answers all that it is begun after (SD40). */
   savepoint(asked: number, nowMs: number): readonly CheckpointEffect[] {
     this.#savepointsAsked = Math.max(asked, this.#savepointsAsked);
-    const isBusy = this.#isRecording || this.#round.checkpoint !== undefined;
-    return isBusy || this.#isFinal || !this.#wantsSavepoint ? [] : this.#begin(nowMs);
+    const isOver = this.#isBusy || this.#isFinal;
+    return isOver || !this.#wantsSavepoint ? [] : this.#begin(nowMs);
   }
 
   /** A worker's session came back: what it was told may be lost. */
@@ -141,6 +143,11 @@ export class QueryCheckpoints {
     }
     const isNext = this.#wantsFinal || this.#wantsSavepoint;
     return isNext ? [tell, ...this.#begin(nowMs)] : [tell];
+  }
+
+  /** Nothing follows one that was given up: it would lack what sinks had prepared for that. */
+  get #isBusy(): boolean {
+    return this.#isRecording || this.#isGivenUp || this.#round.checkpoint !== undefined;
   }
 
   get #wantsSavepoint(): boolean {
