@@ -309,6 +309,7 @@ export class SessionPool implements WorkerPool {
         break;
       case "answered":
         this.#observer.heartbeatAnswered?.(seenIn(entry), effect.rttMs);
+        this.#tell(entry, (to) => to.workerHeartbeat?.(seenIn(entry), effect.rttMs));
         break;
       case "missed":
         entry.logger.debug({ worker_id: seenIn(entry) }, "a heartbeat was not answered in time");

@@ -24,6 +24,8 @@ export interface WorkerListener {
   workerAdmission?(workerId: WorkerId, admission: Admission): void;
   /** All facts of the worker, in the welcome and after every change; `version` grows with each. */
   workerFacts?(workerId: WorkerId, facts: Facts, version: number): void;
+  /** The worker answered a heartbeat, so many milliseconds after it was sent. */
+  workerHeartbeat?(workerId: WorkerId, rttMs: number): void;
   /** Throws `protocol_violation` for a malformed frame, which ends the session. */
   workerFrame?(workerId: WorkerId, payload: Uint8Array): void;
   workerDown?(workerId: WorkerId, reason: string): void;

@@ -41,6 +41,7 @@ import {
 } from "../fleet/index.ts";
 import type { DialectName, FilledTable } from "../language/core/index.ts";
 import { readPreview } from "../run/index.ts";
+import { openOwnStreams } from "./own-streams.ts";
 
 /** The options of the command line for streams. */
 export interface StreamOptions {
@@ -59,11 +60,11 @@ export function streamKind(readFilled: ReadFilled): ControllerKind<StreamOptions
   };
 }
 
-function createStreamPart(
+async function createStreamPart(
   context: CoordinatorContext,
   { streamDialect: dialect = "capstan" }: StreamOptions,
   readFilled: ReadFilled,
-): ControllerPart {
+): Promise<ControllerPart> {
   const { store, node, leadership, clock, logger, clusterToken: token, tls } = context;
   const prng = context.prng.fork("streams");
   const planner = new ThreadPlanner({ clock, dialect });
@@ -92,7 +93,9 @@ function createStreamPart(
       const { rows } = await sql<{ now: number }>`SELECT now_ms() AS now`.execute(db);
       return rows[0]?.now ?? 0;
     });
-  const fleet = context.role === "coordinator" ? createFleet(fleetOptions(context)) : undefined;
+  const own = context.role === "coordinator" ? await openOwnStreams(context) : undefined;
+  const fleet =
+    own === undefined ? undefined : createFleet({ ...fleetOptions(context), dataUrl: own.url });
   const asLeader = <T>(read: (leading: StreamFleet) => Promise<T>): Promise<T> =>
     leadership.asLeader(async () => {
       if (fleet !== undefined) return await read(fleet);
@@ -122,6 +125,7 @@ function createStreamPart(
     },
     attention: { "continuous queries": () => readQueriesAttention(catalog, nowMs) },
     start() {
+      own?.start();
       fleet?.start();
       if (previews === undefined) return;
       unfollow = node.lease?.onChange(() => previews.leaseChanged());
@@ -134,7 +138,10 @@ function createStreamPart(
       }),
       stopStep("stop the reconcilers of streams", 5_000, () => fleet?.stop()),
     ],
-    close: [stopStep("close the planner of streams", 2_000, () => planner.close())],
+    close: [
+      stopStep("close the planner of streams", 2_000, () => planner.close()),
+      stopStep("close the data port", 1_000, () => own?.close()),
+    ],
   };
 }
 

@@ -13,6 +13,7 @@ import { randomText } from "../../../ground/kernel/prng.ts";
 import { stopStep } from "../../../ground/process/index.ts";
 import { Loop } from "../../../ground/reconcile/index.ts";
 import {
+  CoordinatorRows,
   createStateStorage,
   leaveCluster,
   OwnStreams,
@@ -53,10 +54,16 @@ export function createStreamWorkerPart(
   const states = join(stagingDir, "streams");
   const hub = new EdgeHub();
   const previews = new PreviewOutlets();
+  const coordinatorRows = new CoordinatorRows({
+    headers: { authorization: bearerOf(clusterToken) },
+    clock,
+    ...context.tls,
+  });
   const own = new OwnStreams({
     workerId: context.workerId,
     series: randomText(context.prng.fork("own streams"), 12),
     clock,
+    coordinatorRows: (asked, signal) => coordinatorRows.rows(asked, signal),
   });
   let pool: StreamPool | undefined;
   let endpoint: WorkerEndpoint | undefined;
@@ -120,7 +127,10 @@ export function createStreamWorkerPart(
     },
     drained: () => leaveCluster({ worker, hasCoordinator, clock, logger }),
     quiesce: [stopStep("stop telling of streams", 1_000, () => telling.stop())],
-    close: [stopStep("close stream threads", 3_000, () => pool?.close())],
+    close: [
+      stopStep("close stream threads", 3_000, () => pool?.close()),
+      stopStep("close the way to the coordinator", 500, () => coordinatorRows.close()),
+    ],
   };
 }
 

@@ -3,13 +3,19 @@ import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import type { Store } from "../../../../ground/store/index.ts";
 import { type StoredPlan, specsOf } from "../../catalog/core/index.ts";
 import { readStoredPlan } from "../../catalog/index.ts";
+import { type PlanNode, systemType } from "../../language/core/index.ts";
 import { stagesOf } from "../../run/core/index.ts";
 import type { DeployedPlans } from "../reconcile/query-reconcilers.ts";
 
 /** Where a worker's exchange listens; `undefined` while it has no session. */
 export type AddressOfWorker = (workerId: string) => string | undefined;
 
-export function createCatalogPlans(store: Store, addressOf: AddressOfWorker): DeployedPlans {
+/** `ownAddress` is where this coordinator gives its streams; absent where it gives none. */
+export function createCatalogPlans(
+  store: Store,
+  addressOf: AddressOfWorker,
+  ownAddress?: string,
+): DeployedPlans {
   const read = (queryId: string): Promise<StoredPlan> =>
     store.read((tx) => readStoredPlan(tx, queryId));
   return {
@@ -25,7 +31,7 @@ export function createCatalogPlans(store: Store, addressOf: AddressOfWorker): De
     },
     async specs({ query, fragments }, worker) {
       return specsOf({
-        plan: await read(query.query_id),
+        plan: withCoordinator(await read(query.query_id), ownAddress),
         fragments,
         worker,
         addressOf: (other) => {
@@ -37,4 +43,18 @@ export function createCatalogPlans(store: Store, addressOf: AddressOfWorker): De
       });
     },
   };
+}
+
+/**
+ * Sources that read streams of the coordinator are told where it is: they are deployed anew by the
+ * next one (SD84). What is stored has no address.
+ */
+function withCoordinator(stored: StoredPlan, address: string | undefined): StoredPlan {
+  if (address === undefined) return stored;
+  const nodes = stored.plan.nodes.map((node): PlanNode => {
+    const { op } = node;
+    if (op.kind !== "source" || op.type !== systemType || "PLACEMENT" in op.config) return node;
+    return { ...node, op: { ...op, config: { ...op.config, COORDINATOR: address } } };
+  });
+  return { ...stored, plan: { ...stored.plan, nodes } };
 }

@@ -29,6 +29,8 @@ export interface FleetOptions extends Pick<QueryReconcilersOptions, "limits"> {
   readonly logger: Logger;
   /** Absent where no one reads them. */
   readonly metrics?: Metrics;
+  /** Where this coordinator gives its own streams. */
+  readonly dataUrl?: string;
 }
 
 export interface StreamFleet {
@@ -49,6 +51,7 @@ export function createFleet({
   objects,
   prng,
   metrics,
+  dataUrl,
   ...options
 }: FleetOptions): StreamFleet {
   const addressOf = dataUrlOf(node);
@@ -62,7 +65,7 @@ export function createFleet({
     prng: prng.fork("streams"),
     lease,
     fleet: fleetOf(node.pool),
-    plans: createCatalogPlans(store, addressOf),
+    plans: createCatalogPlans(store, addressOf, dataUrl),
     placer: createCatalogPlacer(speaksStreams(node)),
     onStatistics: (workerId, report) => figures.told(workerId, report, clock.nowMs()),
   });

@@ -29,7 +29,11 @@ const run = (epoch: number, ...fragments: FragmentStatistics[]) => [
   { query: "7", epoch, fragments },
 ];
 
-const own = (series = "a") => new OwnStreams({ workerId: "w1", series, clock: realClock });
+const own = (series = "a") =>
+  new OwnStreams({
+    ...{ workerId: "w1", series, clock: realClock },
+    coordinatorRows: () => assert.fail("the rows are made here"),
+  });
 
 async function open(calls: OwnStreams, stream: string, from?: string) {
   const op = { config: { STREAM: stream } } as unknown as SourceOp;

@@ -1,18 +1,20 @@
 /** The streams that a worker makes of itself, and gives to its fragments. Rules: SD80, SD81. */
-import { type Clock, waitAtMost } from "../../../../ground/kernel/clock.ts";
+import type { Clock } from "../../../../ground/kernel/clock.ts";
 import type { AskedRows, SystemCalls, SystemRows } from "../../run/core/index.ts";
 import type { RunStatistics } from "../core/index.ts";
 import { RecentRows, WorkerStatisticsRows, workerResourcesRow } from "../core/index.ts";
+import { rowsOrWait } from "../rows-or-wait.ts";
 
 export interface OwnStreamsOptions {
   readonly workerId: string;
   /** Names the rows of this run of the process. */
   readonly series: string;
   readonly clock: Clock;
+  /** The rows of the streams that are not made here. */
+  readonly coordinatorRows: (asked: AskedRows, signal?: AbortSignal) => Promise<SystemRows>;
 }
 
 const keptMax = 60;
-const waitMsMax = 500;
 
 export class OwnStreams implements SystemCalls {
   readonly #options: OwnStreamsOptions;
@@ -36,21 +38,10 @@ export class OwnStreams implements SystemCalls {
     this.#rows.worker_resources?.put(workerResourcesRow(workerId, nowMs, facts));
   }
 
-  async systemRows({ stream, after }: AskedRows): Promise<SystemRows> {
-    const rows = this.#rows[stream];
-    if (rows === undefined) return { lines: "", at: "" };
-    return await rowsOrWait(rows, after, this.#options.clock);
+  async systemRows(asked: AskedRows, signal?: AbortSignal): Promise<SystemRows> {
+    const { clock, coordinatorRows } = this.#options;
+    const rows = this.#rows[asked.stream];
+    if (rows !== undefined) return await rowsOrWait(rows, asked.after, clock);
+    return await coordinatorRows(asked, signal);
   }
-}
-
-/** Waits for the next row where there is none yet, for a moment at most. */
-async function rowsOrWait(
-  rows: RecentRows,
-  after: string | undefined,
-  clock: Clock,
-): Promise<SystemRows> {
-  const now = rows.after(after);
-  if (after === undefined || now.lines !== "") return now;
-  await waitAtMost(clock, waitMsMax, rows.more);
-  return rows.after(after);
 }

@@ -8,6 +8,8 @@ export interface AskedRows {
   readonly stream: string;
   /** Rows behind this place; `undefined`: none yet, the answer says where now is. */
   readonly after: string | undefined;
+  /** Where the coordinator that deployed the reader gives its streams; absent for other streams. */
+  readonly coordinator?: string;
 }
 
 export interface SystemRows {

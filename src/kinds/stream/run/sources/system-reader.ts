@@ -12,15 +12,19 @@ export interface SystemReaderOptions {
 
 export async function openSystemReader(options: SystemReaderOptions): Promise<SourceReader> {
   const { op, calls, from } = options;
-  const stream = String(op.config.STREAM);
+  const { STREAM, COORDINATOR } = op.config;
+  const about = {
+    stream: String(STREAM),
+    ...(COORDINATOR === undefined ? {} : { coordinator: String(COORDINATOR) }),
+  };
   const closed = new AbortController();
   const encoder = new TextEncoder();
-  let after = from ?? (await calls.systemRows({ stream, after: undefined })).at;
+  let after = from ?? (await calls.systemRows({ ...about, after: undefined })).at;
 
   async function read(): Promise<Reading> {
     if (closed.signal.aborted) return { kind: "end" };
     try {
-      const { lines, at } = await calls.systemRows({ stream, after }, closed.signal);
+      const { lines, at } = await calls.systemRows({ ...about, after }, closed.signal);
       after = at;
       return lines === "" ? { kind: "idle" } : { kind: "bytes", bytes: encoder.encode(lines) };
     } catch (thrown) {

@@ -82,7 +82,8 @@ const sections: Readonly<Record<string, () => string>> = {
     systemStreams
       .map(({ name, description, guarantee, columns }) => {
         const rows = columns.map(
-          (column) => `| \`${column.name}\` | ${column.type} | ${column.description} |`,
+          (column) =>
+            `| \`${column.name}\` | ${column.type}${column.nullable === true ? ", may be NULL" : ""} | ${column.description} |`,
         );
         const head = ["| Column | Type | |", "| --- | --- | --- |"];
         const title = `### ${systemPrefix}${name}\n\n${description} Guarantee: ${guarantee}.`;

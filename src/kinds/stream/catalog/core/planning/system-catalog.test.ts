@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { OperatingError } from "../../../../../ground/kernel/errors.ts";
 import type { SourceOp } from "../../../language/core/index.ts";
@@ -104,4 +106,20 @@ test("[SC70] nobody makes, feeds, drops or shadows a stream of the system", () =
     ),
     /there is no source type System/,
   );
+});
+
+test("[SC70] the examples of docs/stream.md over streams of the system are planned, with their sinks", () => {
+  const path = ["..", "..", "..", "..", "..", "..", "docs", "stream.md"];
+  const page = readFileSync(join(import.meta.dirname, ...path), "utf8");
+  const examples = [...page.matchAll(/^```sql\n([\s\S]*?)^```$/gm)].flatMap(([, text = ""]) =>
+    text.includes("FROM system.") ? [text] : [],
+  );
+  assert.equal(examples.length, 3);
+  for (const text of examples) {
+    const snapshot = { ...snapshotOf("CREATE SINK out TYPE Void;", three), tables: [] };
+    const kinds = planStatements([text], snapshot).map(
+      (planned) => planned.kind === "change" && planned.change.kind,
+    );
+    assert.deepEqual(kinds, ["createSink", "createQuery"], text);
+  }
 });

@@ -3,7 +3,7 @@
  * begin with `system.`, which no other name does, and a worker gives their rows as JSON.
  */
 import type { LogicalSource, PhysicalSource } from "../catalog.ts";
-import { type Field, notNull, type Schema, type TypeName } from "../data-type.ts";
+import type { Field, Schema, TypeName } from "../data-type.ts";
 import type { Guarantee } from "./descriptor.ts";
 import { inputFormats } from "./formats.ts";
 import { readFormat } from "./read-settings.ts";
@@ -11,6 +11,7 @@ import { readFormat } from "./read-settings.ts";
 export interface SystemColumn {
   readonly name: string;
   readonly type: TypeName;
+  readonly nullable?: true;
   readonly description: string;
 }
 
@@ -90,6 +91,53 @@ export const systemStreams: readonly SystemStream[] = [
       { name: "queue_depth", type: "UINT64", description: "Work items of ask that wait there." },
     ],
   },
+  {
+    name: "heartbeats",
+    description: "Each heartbeat that a worker answered, by the clock of the coordinator.",
+    madeBy: "coordinator",
+    guarantee: "at most once",
+    columns: [
+      {
+        name: "sequence",
+        type: "UINT64",
+        description: "Counts all heartbeats of one run of a coordinator.",
+      },
+      { name: "worker_id", type: "VARSIZED", description: "The worker." },
+      { name: "timestamp", type: "UINT64", description: "When the answer came." },
+      { name: "incarnation", type: "VARSIZED", description: "The run of the worker's process." },
+      { name: "round_trip_ms", type: "FLOAT64", description: "How long the answer took." },
+    ],
+  },
+  {
+    name: "query_events",
+    description: "Each change of a query's state, and the removal of its row.",
+    madeBy: "coordinator",
+    guarantee: "exactly once",
+    columns: [
+      {
+        name: "revision",
+        type: "UINT64",
+        description: "The revision of the catalog, as in WATCH.",
+      },
+      { name: "timestamp", type: "UINT64", description: "When it was committed." },
+      { name: "query_id", type: "VARSIZED", description: "The query." },
+      { name: "query_name", type: "VARSIZED", nullable: true, description: "Its name, if any." },
+      { name: "epoch", type: "UINT64", description: "Its epoch then." },
+      {
+        name: "from_state",
+        type: "VARSIZED",
+        nullable: true,
+        description: "The state before; NULL: it was created.",
+      },
+      {
+        name: "to_state",
+        type: "VARSIZED",
+        nullable: true,
+        description: "The state from then on; NULL: its row was removed.",
+      },
+      { name: "reason", type: "VARSIZED", description: "Why." },
+    ],
+  },
 ];
 
 /** The same streams, in the spelling of names that other systems have. */
@@ -127,7 +175,9 @@ export function systemSource({ name, columns }: SystemStream): LogicalSource {
 }
 
 function schemaOf(columns: readonly SystemColumn[]): Schema {
-  return columns.map(({ name, type }): Field => ({ name, type: notNull(type) }));
+  return columns.map(
+    ({ name, type, nullable = false }): Field => ({ name, type: { name: type, nullable } }),
+  );
 }
 
 /** Rows of a worker's own streams are read on that worker, all others on any. */
