@@ -15,10 +15,13 @@ const sources = join(root, "src/");
 const external = [/^@duckdb\/node-bindings/, /^@aws-sdk\//, /^snowflake-sdk$/, /^pg-native$/];
 const siblingCall = /siblingModule\(import\.meta\.url, "\.\/([a-z-]+)"\)/g;
 
-/** Into a directory that it empties first; `main.mjs` is where it begins. */
+/** Into a directory that it empties first; `main.mjs` is where it begins, `library.mjs` the library. */
 export async function buildProgram(directory) {
   const bundle = await rolldown({
-    input: { main: join(root, "src", "cli", "main.ts") },
+    input: {
+      main: join(root, "src", "cli", "main.ts"),
+      library: join(root, "src", "cli", "library.ts"),
+    },
     platform: "node",
     external,
     plugins: [threadsBesideMain, usedModulesOnly],

@@ -4,11 +4,11 @@ import type { ControllerKind, ControllerPart } from "../data/parts/index.ts";
 import { createSqlPart, createStatementsPart } from "../data/statements/index.ts";
 import { OperatingError } from "../ground/kernel/errors.ts";
 import {
+  type Lifetime,
+  processLifetime,
   runStopSteps,
-  stopRequested,
   stopStep,
   stopStepsOf,
-  tellSupervisor,
 } from "../ground/process/index.ts";
 import { createAskPart, createAskReplicaPart } from "../kinds/ask/index.ts";
 import { createLoadPart } from "../kinds/load/index.ts";
@@ -36,8 +36,8 @@ export const controllerKinds: readonly ControllerKind<ControllerOptions>[] = [
 export async function runController(
   options: ControllerOptions,
   allKinds: typeof controllerKinds = controllerKinds,
+  { stopping, ready }: Lifetime = processLifetime(),
 ): Promise<void> {
-  const stopping = stopRequested();
   const watched = Object.assign({}, ...allKinds.map((kind) => kind.watched));
   const channels = allKinds.flatMap((kind) => kind.channels ?? []);
   const { context, parts: ground } = await openController(options, { watched, channels });
@@ -48,7 +48,7 @@ export async function runController(
   for (const part of kinds) part.start?.();
   node.start();
   logger.info(api.shown, "listening");
-  await tellSupervisor({ kind: "ready", url: api.url });
+  await ready(api.url);
 
   const failures = kinds.flatMap(({ failure }) => failure ?? []);
   const reason = await Promise.race([stopping, ...failures]);

@@ -9,7 +9,9 @@ export { gzipAnswer, gzipSettings, takesGzip } from "./gzip.ts";
 export {
   type ChildMessage,
   isSupervised,
+  type Lifetime,
   launchedEnv,
+  processLifetime,
   runStopSteps,
   type StopReason,
   stopRequested,

@@ -15,7 +15,7 @@ export interface StopStep {
   run(): Promise<void>;
 }
 
-export type StopReason = "SIGINT" | "SIGTERM" | "SIGHUP" | "supervisor gone" | "dropped";
+export type StopReason = "SIGINT" | "SIGTERM" | "SIGHUP" | "supervisor gone" | "dropped" | "closed";
 
 /** Messages from a supervised process to its supervisor. */
 export type ChildMessage =
@@ -44,6 +44,18 @@ export async function tellSupervisor(message: ChildMessage): Promise<void> {
   await new Promise<void>((resolve) => {
     process.send?.(message, undefined, undefined, () => resolve());
   });
+}
+
+/** Who ends what runs, and who is told that it is there. */
+export interface Lifetime {
+  readonly stopping: Promise<StopReason>;
+  /** Called once, with the address. */
+  ready(url: string): Promise<void>;
+}
+
+/** That of a process of our own. */
+export function processLifetime(): Lifetime {
+  return { stopping: stopRequested(), ready: (url) => tellSupervisor({ kind: "ready", url }) };
 }
 
 /** Resolves when the process is asked to end. A second request ends it at once. */

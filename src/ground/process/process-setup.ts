@@ -23,6 +23,8 @@ export interface ProcessOptions {
   readonly tokensFile?: string;
   /** Whether PromQL threads compile before the first query (0.4 s of CPU time). On by default. */
   readonly warmUp?: "on" | "off";
+  /** Whether it runs in a process of somebody else, who decides what an unexpected error does. */
+  readonly embedded?: boolean;
   /** Migrations that replace the package's, for tests. */
   readonly schemaDir?: string;
 }
@@ -61,7 +63,7 @@ export function setUpProcess(
   const colour = stdout.isTTY && (env.NO_COLOR ?? "") === "";
   const level = options.logLevel;
   const logger = createPinoLogger({ process: processName, level, format, colour, scrubber });
-  dieOnBug(logger);
+  if (options.embedded !== true) dieOnBug(logger);
   trimWhenIdle();
   return { dataDir, logger, tokens, clusterToken, clusterTls: readClusterTls(options) };
 }
