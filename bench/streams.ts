@@ -15,6 +15,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BenchOptions, checkPart, type Report } from "./report.ts";
 import { DuckdbAnswers } from "./streams/duckdb-answers.ts";
+import { FlinkAnswers } from "./streams/flink/flink-answers.ts";
 import { benchMemory, benchSlices } from "./streams/generated-runs.ts";
 import { benchKeyedLoops } from "./streams/keyed-loops.ts";
 import { benchLatency } from "./streams/latency.ts";
@@ -67,6 +68,8 @@ function benchQueries(options: BenchOptions, report: Report): Promise<void> {
     report.say(`streams: ${events} events of Nexmark`);
     const files = writeNexmarkFiles(directory, events);
     const duckdb = await DuckdbAnswers.open(files);
+    const flink = FlinkAnswers.open(files);
+    if (flink === undefined) report.say("streams: no Flink ($CAPSTAN_FLINK); DuckDB alone");
     const statements = streamTables(files);
     const resultPath = join(directory, "result.csv");
     try {
@@ -76,13 +79,16 @@ function benchQueries(options: BenchOptions, report: Report): Promise<void> {
         const memory = new MemoryEvents();
         const side = query.joinsLake === true ? await openSideTable() : undefined;
         try {
-          await compare({ query, statements, resultPath, duckdb, memory, side, events, report });
+          await compare({
+            ...{ query, statements, resultPath, duckdb, flink, memory, side, events, report },
+          });
         } finally {
           await side?.close();
         }
       }
     } finally {
       duckdb.close();
+      flink?.close();
       rmSync(resultPath, { force: true });
     }
   });
@@ -93,6 +99,7 @@ interface Comparison {
   readonly statements: string;
   readonly resultPath: string;
   readonly duckdb: DuckdbAnswers;
+  readonly flink: FlinkAnswers | undefined;
   readonly memory: MemoryEvents;
   readonly side: SideTable | undefined;
   readonly events: number;
@@ -106,12 +113,15 @@ async function compare(comparison: Comparison): Promise<void> {
   const checked = query.virtualClock === true ? { memory, side } : { side };
   const written = await runStream(`${statements}\n${stream} INTO ${file};`, checked);
   report.check(`${name}_rows`, await duckdb.differences(query, resultPath));
+  const flink = await checkedFlink(comparison);
   const ours: Spent[] = [];
   const theirs: Spent[] = [];
+  const flinks: Pick<Spent, "cpuMs">[] = [];
   const fromMemory: StreamRun[] = [];
   for (let round = 0; round < repetitions; round += 1) {
     ours.push(await runStream(`${statements}\n${stream} INTO Void();`, { side }));
     theirs.push(await duckdb.run(query));
+    if (flink !== undefined) flinks.push(await flink.run(query));
     fromMemory.push(await runStream(`${statements}\n${stream} INTO Void();`, { memory, side }));
   }
   const differing = fromMemory.find(({ rowsOut }) => rowsOut !== written.rowsOut);
@@ -120,7 +130,7 @@ async function compare(comparison: Comparison): Promise<void> {
     differing && `${differing.rowsOut} rows from memory, ${written.rowsOut} from the files`,
   );
   const count = reads.reduce((sum, source) => sum + countOf(source, events), 0);
-  const rate = (runs: readonly Spent[]): number =>
+  const rate = (runs: readonly Pick<Spent, "cpuMs">[]): number =>
     count / 1_000 / Math.min(...runs.map(({ cpuMs }) => cpuMs));
   const [rateOfOurs, rateOfTheirs] = [rate(ours), rate(theirs)];
   report.figure(
@@ -137,7 +147,27 @@ async function compare(comparison: Comparison): Promise<void> {
       memory_million_per_cpu_s: rate(fromMemory),
       duckdb_million_per_cpu_s: rateOfTheirs,
       duckdb_cpu_ms: theirs.map(({ cpuMs }) => cpuMs),
+      ...(flink === undefined ? {} : { flink_million_per_cpu_s: rate(flinks) }),
       load: loadavg()[0],
     },
   );
+}
+
+/** Flink, if it is there and knows the query, after its rows were compared with DuckDB's. */
+async function checkedFlink({
+  query,
+  resultPath,
+  duckdb,
+  flink,
+  report,
+}: Comparison): Promise<FlinkAnswers | undefined> {
+  if (flink?.knows(query) !== true) return undefined;
+  const directory = `${resultPath}.flink`;
+  try {
+    await flink.write(query, directory);
+    report.check(`${query.name}_rows_of_flink`, await duckdb.differences(query, `${directory}/*`));
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+  return flink;
 }
