@@ -3,6 +3,8 @@
  * as they are written, but for their sinks.
  */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import {
   type Cluster,
@@ -124,4 +126,49 @@ test("[SD80] the blueprint's detection of overload runs, and sees each worker", 
     (found) => found.length === 2,
   );
   for (const [, least, most] of rows) assert.ok(Number(least) >= 0 && Number(most) <= 100);
+});
+
+/** The statements of docs/stream.md that read a stream of the system. */
+function documented(source: string): string {
+  const page = readFileSync(join(import.meta.dirname, "..", "..", "docs", "stream.md"), "utf8");
+  const found = [...page.matchAll(/^```sql\n([\s\S]*?)^```$/gm)].find(([, text]) =>
+    text?.includes(`FROM ${source}`),
+  );
+  return (found?.[1] ?? assert.fail(`an example over ${source}`)).replaceAll(
+    / INTO (\w+);/g,
+    ` INTO $1 ${often};`,
+  );
+}
+
+test("[SD82, SD83, SD84] the documented watch over heartbeats and failures goes on with the next coordinator", async () => {
+  await streams(documented("system.heartbeats"));
+  await streams(documented("system.query_events"));
+  await streams(`${lakeSink("gaps")} ${lakeSink("events")}
+    CREATE QUERY gaps AS SELECT start, worker_id, COUNT(*) AS n FROM system.heartbeats
+      GROUP BY worker_id WINDOW TUMBLING(timestamp, SIZE 2 SEC) INTO gaps ${often};
+    CREATE QUERY events AS SELECT revision, query_name, from_state, to_state FROM system.query_events
+      INTO events ${often};`);
+  for (const name of ["late_workers", "failures", "gaps", "events"]) await untilRunning(name);
+  const perWorker = "SELECT worker_id, count(*) FROM gaps GROUP BY worker_id ORDER BY worker_id";
+  const before = await rowsWhere(perWorker, (found) => found.length === 2);
+  await streams(`CREATE SINK nobody TYPE Void;
+    CREATE QUERY early AS SELECT ts FROM bids INTO nobody;`);
+  await untilRunning("early");
+  const early =
+    "SELECT from_state, to_state FROM events WHERE query_name = 'early' ORDER BY revision";
+  const steps = [
+    [null, "PENDING"],
+    ["PENDING", "DEPLOYING"],
+    ["DEPLOYING", "RUNNING"],
+  ];
+  await rowsWhere(early, (found) => JSON.stringify(found) === JSON.stringify(steps));
+  cluster.kill("coordinator", "SIGKILL");
+  await rowsWhere(perWorker, (found) => Number(found[0]?.[1]) > Number(before[0]?.[1]) + 2);
+  await streams("DROP QUERY early;");
+  await rowsWhere(early, (found) => {
+    const states = JSON.stringify(found);
+    return states.endsWith('["STOPPED",null]]');
+  });
+  const twice = "SELECT revision FROM events GROUP BY revision HAVING count(*) > 1";
+  assert.deepEqual(await rowsOf(cluster.url, twice), []);
 });
