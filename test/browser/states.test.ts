@@ -301,6 +301,6 @@ test("[WEB20] a process without a control store still shows its workers", async 
 });
 
 test("[WEB21] an address that leads nowhere says so", async () => {
-  await using scene = await open("/streams", twoWorkers);
+  await using scene = await open("/no-such-page", twoWorkers);
   await scene.page.getByText("There is no such page").waitFor();
 });
