@@ -11,6 +11,7 @@ import type { TablesPartClasses } from "../src/kinds/refresh/coordinator/refresh
 import { RefreshScheduler, StoreRefreshClaims } from "../src/kinds/refresh/index.ts";
 import { type LoadSeams, productionLoadSeams } from "./load/load-seams.ts";
 import { SimLake } from "./promql/sim-lake.ts";
+import { productionStreamSeams, type StreamSeams } from "./streams/stream-seams.ts";
 import type { PlacedRow } from "./tables/lake-files.ts";
 import { ObjectLink } from "./tables/sim-objects.ts";
 import { SimFetcher } from "./world/sim-fetcher.ts";
@@ -27,6 +28,7 @@ export interface Seams {
   readonly tablesParts: TablesPartClasses;
   readonly ObjectLink: typeof ObjectLink;
   readonly load: LoadSeams;
+  readonly streams: StreamSeams;
   /** Merges the rows of files that are compacted. */
   merge(rows: readonly PlacedRow[]): readonly PlacedRow[];
   /** Wraps the store below the connection and its faults. */
@@ -46,6 +48,7 @@ export const productionSeams: Seams = {
   tablesParts: { StoreRefreshClaims, RefreshScheduler, UpkeepLoop },
   ObjectLink,
   load: productionLoadSeams,
+  streams: productionStreamSeams,
   merge: (rows) => rows,
   store: (store) => store,
   accept: (accept) => accept,

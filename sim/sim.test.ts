@@ -62,6 +62,9 @@ const likely = new Map<string, readonly number[]>([
   ["failed-sync-repeated", [4]],
   ["failure-not-sticky", [9]],
   ["parents-not-synced", [4]],
+  ["early-name-release", [6]],
+  ["older-epoch-accepted", [4]],
+  ["missed-zombie", [21, 40]],
 ]);
 
 /** What has to have happened somewhere in these seeds, besides every kind of fault. */

@@ -21,6 +21,8 @@ export class TransitionCheck {
   readonly #reader: StreamsReader;
   readonly #verdict: Verdict;
   readonly #counters: Counters;
+  /** The names that queries were created with. */
+  readonly #names = new Map<string, string>();
 
   constructor(reader: StreamsReader, verdict: Verdict, counters: Counters) {
     this.#reader = reader;
@@ -48,6 +50,7 @@ export class TransitionCheck {
       });
       return;
     }
+    if (before === undefined) this.#requireName(after);
     const from = before?.state ?? "NONE";
     if (from !== after.state) {
       this.#counters.add(`query ${from} to ${after.state}`);
@@ -57,6 +60,24 @@ export class TransitionCheck {
     }
     this.#verdict.require(after.epoch >= (before?.epoch ?? 0), "I41", () => {
       return `${name} went from epoch ${before?.epoch} to ${after.epoch}`;
+    });
+  }
+
+  /** I44: others of its name are those that it, or one after them, takes the place of. */
+  #requireName({ query_id: queryId, name }: QueryRow): void {
+    if (name === null) return;
+    const key = name.toUpperCase();
+    this.#names.set(queryId, key);
+    const other = this.#reader.queries
+      .values()
+      .find(
+        (row) =>
+          this.#names.get(row.query_id) === key &&
+          row.superseded_by === null &&
+          row.query_id !== queryId,
+      );
+    this.#verdict.require(other === undefined, "I44", () => {
+      return `the query ${queryId} is ${name}, as ${other?.query_id} is, which is ${other?.state}`;
     });
   }
 

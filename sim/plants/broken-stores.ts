@@ -43,6 +43,11 @@ export async function* forgetfulWatch(
   }
 }
 
+/** So it is with subscriptions to queries, and with no others. */
+export function forgetQueries(store: Store, options: WatchOptions): AsyncGenerator<WatchEvent> {
+  return options.table === "queries" ? forgetfulWatch(store, options) : watch(store, options);
+}
+
 /** Every tenth commit of changes leaves its newest change out of the log. */
 export function forgetLog(store: Store): Partial<Pick<Store, "catalogTransaction">> {
   let count = 0;

@@ -63,10 +63,20 @@ import {
   believeRegistrations,
   forgetfulWatch,
   forgetLog,
+  forgetQueries,
   StubbornKeeper,
   storeWith,
 } from "./broken-stores.ts";
 
+import {
+  acceptOlder,
+  acknowledgeEarly,
+  missZombies,
+  PiecemealCatalog,
+  RestlessHost,
+  releaseNames,
+  releaseTwice,
+} from "./broken-streams.ts";
 import {
   BlindLink,
   CredulousClaims,
@@ -120,6 +130,15 @@ function loadPlant(
   return { ...plant(name, what, violates, seams), suite: "load" };
 }
 
+function streamsPlant(
+  name: string,
+  what: string,
+  violates: readonly Invariant[],
+  seams: Partial<Seams>,
+): Plant {
+  return { ...plant(name, what, violates, seams), suite: "streams" };
+}
+
 function diskPlant(
   suite: DiskSuite,
   name: string,
@@ -129,6 +148,10 @@ function diskPlant(
 ): Plant {
   const disk = { ...diskSeams, ...seams };
   return { ...plant(name, what, violates, {}), suite, disk };
+}
+
+function withStreams(streams: Partial<Seams["streams"]>): Partial<Seams> {
+  return { streams: { ...productionSeams.streams, ...streams } };
 }
 
 function withLoad(load: Partial<Seams["load"]>): Partial<Seams> {
@@ -401,6 +424,45 @@ export const plants: readonly Plant[] = [
   diskPlant("disk", "renamed-before-sync", "a file is synced after its rename", ["I36"], {
     files: syncAfterRename,
   }),
+  streamsPlant("lost-rollback", "a refused bundle leaves what went before the refusal", ["I49"], {
+    ...withStreams({ StreamCatalog: PiecemealCatalog }),
+  }),
+  streamsPlant("early-name-release", "a query loses its name when it begins to stop", ["I44"], {
+    store: storeWith(releaseNames),
+  }),
+  streamsPlant("double-slot-release", "slots that are given back count twice", ["I43"], {
+    store: storeWith(releaseTwice),
+  }),
+  streamsPlant(
+    "missed-zombie",
+    "fragments of older epochs on workers are not seen",
+    ["I50", "I44"],
+    withStreams({ pool: missZombies }),
+  ),
+  streamsPlant(
+    "query-event-skipped",
+    "a subscriber to queries is not told of every change",
+    ["I48"],
+    { watch: forgetQueries },
+  ),
+  streamsPlant(
+    "start-after-drop",
+    "a worker starts again what it was told to stop",
+    ["I44", "I46", "I50"],
+    withStreams({ Host: RestlessHost }),
+  ),
+  streamsPlant(
+    "recorded-before-acknowledged",
+    "a checkpoint is recorded before its last acknowledgement",
+    ["I47", "I51"],
+    withStreams({ pool: acknowledgeEarly }),
+  ),
+  streamsPlant(
+    "older-epoch-accepted",
+    "what an older epoch said of a checkpoint counts",
+    ["I46", "I47"],
+    withStreams({ pool: acceptOlder }),
+  ),
   diskPlant("disk", "committed-before-data", "a commit names files that are not put yet", ["I36"], {
     objects: putLater,
   }),

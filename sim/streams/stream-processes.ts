@@ -1,7 +1,13 @@
 /** What coordinators and workers of a world do for streams, put together as their parts do it. */
 import { LakeStore, type ObjectStore } from "../../src/data/lake/index.ts";
-import type { Dialer, WorkerChannel, WorkerEndpoint } from "../../src/ground/cluster/index.ts";
+import type {
+  Dialer,
+  WorkerChannel,
+  WorkerEndpoint,
+  WorkerPool,
+} from "../../src/ground/cluster/index.ts";
 import { sleep } from "../../src/ground/kernel/clock.ts";
+import type { WorkerId } from "../../src/ground/kernel/ids.ts";
 import type { Logger } from "../../src/ground/kernel/logger.ts";
 import type { Prng } from "../../src/ground/kernel/prng.ts";
 import type { Store } from "../../src/ground/store/index.ts";
@@ -12,7 +18,7 @@ import {
   createReadLakeTables,
   createReadSnapshot,
   createWorkerDial,
-  StreamCatalog,
+  type StreamCatalog,
 } from "../../src/kinds/stream/catalog/index.ts";
 import {
   createFleet,
@@ -31,7 +37,7 @@ import type { StreamsSettings } from "./plan-streams.ts";
 import { createSimConnectors, type SinkTable } from "./sim-connectors.ts";
 import type { SimExchange } from "./sim-exchange.ts";
 import type { StreamObjects } from "./stream-files.ts";
-import { WatchedHost } from "./watched-host.ts";
+import type { StreamSeams } from "./stream-seams.ts";
 
 export interface StreamCoordinator {
   readonly life: Life;
@@ -45,6 +51,7 @@ export interface StreamCoordinator {
 export interface CoordinatorParts {
   readonly life: Life;
   readonly node: ControllerNode;
+  readonly seams: StreamSeams;
   readonly store: Store;
   readonly dialer: Dialer;
   readonly objects: StreamObjects;
@@ -54,9 +61,9 @@ export interface CoordinatorParts {
 }
 
 export function createStreamCoordinator(parts: CoordinatorParts): StreamCoordinator {
-  const { life, node, store, dialer, objects, settings, prng, logger } = parts;
+  const { life, node, store, dialer, objects, settings, prng, logger, seams } = parts;
   const lake = new LakeStore({ store, prng: prng.fork("lake") });
-  const catalog = new StreamCatalog({
+  const catalog = new seams.StreamCatalog({
     // In this thread: plans are a pure function of statements and snapshot.
     planner: { plan: async (statements, snapshot) => planStatements(statements, snapshot) },
     readSnapshot: createReadSnapshot(createReadLakeTables(async () => new Map())),
@@ -66,7 +73,8 @@ export function createStreamCoordinator(parts: CoordinatorParts): StreamCoordina
     clock: life,
   });
   const fleet = createFleet({
-    ...{ node, store, catalog: lake, clock: life, prng: prng.fork("fleet"), logger },
+    node: withPool(node, seams.pool(node.pool)),
+    ...{ store, catalog: lake, clock: life, prng: prng.fork("fleet"), logger },
     objects: objects as Partial<ObjectStore> as ObjectStore, // Checkpoints are only deleted here.
     limits: { deployTimeoutMs: settings.deployTimeoutMs, softStopMs: settings.softStopMs },
   });
@@ -75,6 +83,15 @@ export function createStreamCoordinator(parts: CoordinatorParts): StreamCoordina
     start: () => fleet.start(),
     stop: () => Promise.race([fleet.stop(), sleep(life, 2_000)]),
   };
+}
+
+/** The node as the fleet sees it. */
+function withPool(node: ControllerNode, given: WorkerPool): ControllerNode {
+  if (given === node.pool) return node;
+  const { listen, send } = given;
+  const view = (workerId: WorkerId) => node.pool.view(workerId);
+  const pool = { value: { listen, send, view } };
+  return Object.create(node, { pool }) as ControllerNode;
 }
 
 export interface StreamWorkerProcess {
@@ -93,6 +110,7 @@ export interface WorkerParts {
   readonly life: Life;
   readonly exchange: SimExchange;
   readonly probe: HostProbe;
+  readonly seams: StreamSeams;
   readonly objects: StreamObjects;
   readonly tableOf: (name: string) => SinkTable | undefined;
   readonly newPath: (table: string) => string;
@@ -113,7 +131,7 @@ export function createStreamWorker(parts: WorkerParts): StreamWorkerProcess {
   };
   const facts = new Set<string>();
   const worker = new StreamWorker({
-    openHost: () => new WatchedHost(options, life, parts.probe),
+    openHost: () => new parts.seams.Host(options, life, parts.probe),
     states: createStateStorage({
       objects: objects as Partial<ObjectStore> as ObjectStore,
       files: objects.stage.port,

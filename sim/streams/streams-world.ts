@@ -34,6 +34,7 @@ import {
   type StreamCoordinator,
   type StreamWorkerProcess,
 } from "./stream-processes.ts";
+import type { StreamSeams } from "./stream-seams.ts";
 import { definitions, sinkColumns, statementsOf, workerStatements } from "./stream-statements.ts";
 
 export interface StreamsWorldOptions {
@@ -46,6 +47,7 @@ export interface StreamsWorldOptions {
   readonly counters: Counters;
   readonly prng: Prng;
   readonly leader: LeaderFaults;
+  readonly seams: StreamSeams;
 }
 
 const never = new AbortController().signal;
@@ -100,7 +102,9 @@ export class StreamsWorld {
     const { settings } = this;
     const prng = this.#options.prng.fork(`coordinator ${life.name} ${life.number}`);
     const objects = this.#link(life, prng);
-    return createStreamCoordinator({ life, node, store, dialer, objects, settings, prng, logger });
+    const { seams } = this.#options;
+    const parts = { life, node, seams, store, dialer, objects, settings, prng, logger };
+    return createStreamCoordinator(parts);
   }
 
   worker(life: Life, logger: Logger): StreamWorkerProcess {
@@ -108,6 +112,7 @@ export class StreamsWorld {
     const process = createStreamWorker({
       ...{ life, exchange: this.exchange, objects: this.#link(life, prng), logger },
       probe: this.#fragments,
+      seams: this.#options.seams,
       tableOf: (name) => this.#tables.get(name),
       newPath: (folder) => `${folder}${this.objects.newName()}`,
     });

@@ -11,12 +11,12 @@ import type { Life } from "../engine/life.ts";
 type HereHostOptions = ConstructorParameters<typeof HereHost>[0];
 
 export class WatchedHost extends HereHost {
-  readonly #life: Life;
+  protected readonly life: Life;
   readonly #probe: HostProbe;
 
   constructor(options: HereHostOptions, life: Life, probe: HostProbe) {
     super(options);
-    this.#life = life;
+    this.life = life;
     this.#probe = probe;
   }
 
@@ -25,33 +25,33 @@ export class WatchedHost extends HereHost {
     specs: readonly FragmentSpec[],
     events: FragmentEvents,
   ): Promise<void> {
-    this.#probe.deployed(this.#life, run, specs);
+    this.#probe.deployed(this.life, run, specs);
     const told: FragmentEvents = {
       acknowledged: (checkpoint, state) => events.acknowledged(checkpoint, state),
       ended: (fragment, ended) => {
-        this.#probe.ended(this.#life, run, fragment, ended.state);
+        this.#probe.ended(this.life, run, fragment, ended.state);
         events.ended(fragment, ended);
       },
       failed: (fragment, error) => {
-        this.#probe.ended(this.#life, run, fragment, undefined);
+        this.#probe.ended(this.life, run, fragment, undefined);
         events.failed(fragment, error);
       },
     };
     try {
       await super.deploy(run, specs, told);
     } catch (thrown) {
-      this.#probe.stopped(this.#life, run);
+      this.#probe.stopped(this.life, run);
       throw thrown;
     }
   }
 
   override start(run: QueryRun): void {
-    this.#probe.started(this.#life, run);
+    this.#probe.started(this.life, run);
     super.start(run);
   }
 
   override async stop(run: QueryRun): Promise<void> {
     await super.stop(run);
-    this.#probe.stopped(this.#life, run);
+    this.#probe.stopped(this.life, run);
   }
 }

@@ -522,7 +522,8 @@ export class World {
     if (settings === undefined) return undefined;
     const { conditions } = this;
     const leader = this.#leaderFaults();
-    return new StreamsWorld({ settings, conditions, leader, ...this.#partsOf("streams") });
+    const seams = this.#seams.streams;
+    return new StreamsWorld({ settings, conditions, leader, seams, ...this.#partsOf("streams") });
   }
 
   #buildLoad(): LoadWorld | undefined {
