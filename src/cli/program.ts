@@ -188,7 +188,7 @@ function addDemo(program: Command, run: RunAction): void {
     .description(
       "Makes two tables and three dynamic tables (demo_…) to look at. What is there already stays as it is.",
     )
-    .option("--live", "let orders come and change every second, until Ctrl-C")
+    .option("--live", "let orders come and change, and a stream of clicks be counted, until Ctrl-C")
     .option("--remove", "drop them again")
     .addHelpText("after", example("capstan demo --live", "capstan demo --remove"))
     .action(async (options) => {

@@ -13,6 +13,7 @@ import {
   rowsOf,
   runCli,
   startCluster,
+  startProcess,
   stopEverything,
   waitFor,
 } from "./harness.ts";
@@ -135,6 +136,30 @@ test("[CM19] the demo makes its tables, once, and takes them away", async () => 
   await untilFresh("SELECT count(*) FROM demo_best_regions", [[4]]);
   assert.equal((await demo("--remove")).code, 0);
   await assert.rejects(sql("FROM demo_orders"), /demo_orders/);
+});
+
+test("[CM19] the live demo counts a stream into a table with a dynamic table, and Ctrl-C ends it", async () => {
+  const live = startProcess(["demo", "--live", "--url", cluster.url]);
+  await waitFor("views of the stream, by the dynamic table", async () => {
+    const rows = await sql("SELECT sum(views)::BIGINT FROM demo_popular_pages").catch(() => []);
+    return Number(rows[0]?.[0] ?? 0) > 300 || undefined;
+  });
+  const pages = await sql("SELECT page FROM demo_popular_pages ORDER BY page");
+  assert.deepEqual(
+    pages.map(([page]) => Number(page)),
+    [0, 1, 2, 3, 4],
+  );
+  live.kill("SIGINT");
+  assert.equal((await live.exited).code, 130);
+  assert.doesNotMatch(live.output, /error/);
+  await waitFor("the query to be gone", async () => {
+    const queries = await sql("SHOW QUERIES");
+    return queries.length === 0 || undefined;
+  });
+  assert.ok(Number((await sql("SELECT count(*) FROM demo_page_views"))[0]?.[0]) > 0);
+  const removed = await runCli(["demo", "--remove", "--url", cluster.url]);
+  assert.equal(removed.code, 0, removed.stderr);
+  await assert.rejects(sql("FROM demo_page_views"), /demo_page_views/);
 });
 
 test("[CM18] a check of what is not there makes nothing", async () => {

@@ -1,9 +1,10 @@
-/** A small demo shop: two tables, and three dynamic tables over them. */
+/** A small demo shop: two tables, and three dynamic tables over them; live, a stream besides. */
 
 import { runStatement } from "../../../data/statements/index.ts";
 import type { CommandContext } from "../../../ground/command/index.ts";
 import type { Clock } from "../../../ground/kernel/clock.ts";
-import { sleep } from "../../../ground/kernel/clock.ts";
+import { sleep, within } from "../../../ground/kernel/clock.ts";
+import { removeDemoStream, startDemoStream, stopDemoStream } from "./demo-stream.ts";
 
 export interface DemoOptions {
   readonly live?: boolean;
@@ -49,6 +50,7 @@ export async function runDemo(
   const quiet = { ...context, terminal: { ...terminal, out: silent, err: silent } };
   const run = (sql: string): Promise<void> => runStatement(quiet, sql, undefined, signal);
   if (options.remove === true) {
+    await removeDemoStream(run, clock);
     for (const table of dynamicTables) await run(`DROP DYNAMIC TABLE IF EXISTS ${table}`);
     for (const table of tables) await run(`DROP TABLE IF EXISTS ${table}`);
     terminal.out("The demo's tables are gone.\n");
@@ -61,7 +63,28 @@ export async function runDemo(
   }
   terminal.out("Look at the dashboard's Tables page, or: capstan sql -c 'FROM demo_revenue'\n");
   if (options.live !== true) return;
-  terminal.out("Orders come and change, until Ctrl-C.\n");
+  await startDemoStream(run);
+  terminal.out(
+    "demo_popular_pages: of a stream, demo_count_views, that counts clicks each second\n",
+  );
+  terminal.out("Orders come and change, and clicks are counted, until Ctrl-C.\n");
+  try {
+    await changeOrders(run, clock, signal);
+  } finally {
+    // Ctrl-C has aborted everything else; this is short.
+    await within(clock, stopMsMax, (late) =>
+      stopDemoStream((sql) => runStatement(quiet, sql, undefined, late)),
+    );
+  }
+}
+
+const stopMsMax = 5_000;
+
+async function changeOrders(
+  run: (sql: string) => Promise<void>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
   for (let from = 20_000; !signal.aborted; from += 50) {
     await run(`INSERT INTO demo_orders ${ordersSql(from, from + 50)}`);
     if (from % 250 === 0) {
