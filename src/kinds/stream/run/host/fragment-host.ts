@@ -138,7 +138,7 @@ export class FragmentHost {
     try {
       const pumps = [...this.#sources.values(), ...this.#receivers];
       await Promise.all(pumps.map((pump) => this.#pump(pump)));
-      if (this.#failure !== undefined) throw this.#failure.thrown;
+      this.#refuseFailed();
       if (this.#isClosed) return undefined;
       this.#isEnding = true;
       if (pumps.some(({ isSuspended }) => isSuspended)) {
@@ -148,6 +148,7 @@ export class FragmentHost {
       for (const edge of this.#outEdges) await edge.flush();
       // What a sink prepared for a checkpoint under way is in no later state: it is told first.
       await this.#taking;
+      this.#refuseFailed();
       const state = this.#encode(undefined);
       const prepared = await this.#flushSinks();
       const progress = this.progress();
@@ -295,6 +296,10 @@ export class FragmentHost {
       },
       (thrown: unknown) => this.#fail(thrown),
     );
+  }
+
+  #refuseFailed(): void {
+    if (this.#failure !== undefined) throw this.#failure.thrown;
   }
 
   /** Ends the pumps; `run` throws then. */

@@ -9,7 +9,7 @@ import {
   parseStatements,
   planQuery,
 } from "../../language/core/index.ts";
-import { cutFragments, specOf } from "../core/plan-fragments.ts";
+import { cutFragments, specOf, wholeFragment } from "../core/plan-fragments.ts";
 import { EdgeHub } from "../exchange/edge-hub.ts";
 import { createLocalConnectors } from "../local/local-connectors.ts";
 import { HereHost } from "./here-host.ts";
@@ -71,5 +71,47 @@ test("[SU24] a checkpoint that meets a broken edge fails its own fragment, and n
   const [fragment, error] = await failed.promise;
   assert.equal(fragment, source.name);
   assert.equal((error as DialectError).number, 4001);
+  await host.stop(run);
+});
+
+test("[SU1] a fragment whose sink could not prepare a checkpoint has failed, also when it ends meanwhile", async () => {
+  const clock = new VirtualClock();
+  const put = Promise.withResolvers<string | undefined>();
+  const prepared = [put.promise];
+  const local = createLocalConnectors({ sourceDir: ".", sinkDir: ".", print: () => undefined });
+  const host = new HereHost({
+    connectors: {
+      openSource: (source) => local.openSource(source),
+      openSink: async () => ({
+        write: () => undefined,
+        position: () => undefined,
+        flush: () => Promise.resolve(),
+        prepare: () => prepared.shift() ?? Promise.resolve(undefined),
+        end: () => Promise.resolve(),
+        close: () => Promise.resolve(),
+      }),
+    },
+    clock,
+    hub: new EdgeHub(),
+    sendTo: () => assert.fail("it is one fragment"),
+    memory: unlimitedMemory(),
+  });
+  const cut = wholeFragment(planOf(keyed.replace(/SET\(2 AS "QUERY".PARALLELISM\)/, "")));
+  const [whole] = cut.fragments;
+  assert.ok(whole !== undefined);
+  const options = { restored: undefined, keepsState: true, addressOf: () => undefined };
+  const run = { query: "q", epoch: 1 };
+  const outcome = Promise.withResolvers<unknown>();
+  await host.deploy(run, [specOf(cut, whole, options)], {
+    acknowledged: () => assert.fail("its rows are lost"),
+    ended: () => outcome.resolve("ended"),
+    failed: (_, error) => outcome.resolve(error),
+  });
+  host.start(run);
+  host.trigger(run, 1);
+  host.drain(run, false);
+  await clock.advance(10);
+  put.reject(new Error("the object store is away"));
+  assert.match(String(await outcome.promise), /the object store is away/);
   await host.stop(run);
 });
