@@ -9,7 +9,7 @@ import { availableParallelism } from "node:os";
 import { test } from "node:test";
 import { Counters } from "./checks/counters.ts";
 import { loadFaultKinds } from "./load/plan-load.ts";
-import { faultKinds, type Plan, planOf, streamsFaultKinds } from "./plan.ts";
+import { faultKinds, type Plan, planIn, planOf, type Suite, streamsFaultKinds } from "./plan.ts";
 import { plants } from "./plants/plants.ts";
 import { runPlan } from "./run-plan.ts";
 import { catchPlants, runSeeds } from "./run-seeds.ts";
@@ -247,12 +247,15 @@ type Regression = {
    * What has to happen in it, by its counter: a case that is not reached any more proves nothing.
    */
   readonly reaches?: string;
+  /** Of the seed; `fleet` where it is absent. */
+  readonly suite?: Suite;
 } & ({ readonly seed: number } | { readonly plan: Plan });
 
 test("what was once caught stays caught", async (t) => {
   const text = readFileSync(new URL("./regressions.json", import.meta.url), "utf8");
   for (const regression of JSON.parse(text) as Regression[]) {
-    const plan = "plan" in regression ? regression.plan : planOf(regression.seed);
+    const plan =
+      "plan" in regression ? regression.plan : planIn(regression.suite ?? "fleet", regression.seed);
     await t.test(`seed ${plan.seed}: ${regression.caught}`, async () => {
       const { violation, counts } = await runPlan(plan);
       assert.equal(violation, undefined);
