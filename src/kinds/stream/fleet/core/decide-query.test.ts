@@ -439,6 +439,19 @@ const cases: readonly [name: string, given: QueryView, want: readonly string[]][
     [],
   ],
   [
+    "[SD37] a soft stop waits for the last checkpoint while a worker cannot be asked",
+    view(
+      queryRow({
+        ...{ state: "STOPPING", previous_state: "RUNNING", desired_state: "STOPPED" },
+        ...{ stop_mode: "SOFT", state_changed_at_ms: 20_000 },
+      }),
+      [fragmentRow("f0@w1", "STOPPED")],
+      [away("w1", 100)],
+      { checkpoint: { isFinal: false, fault: undefined } },
+    ),
+    [],
+  ],
+  [
     "[SD24] a checkpoint that cannot be recorded begins a new epoch",
     view(running, [fragmentRow("f0@w1", "RUNNING")], [up("w1", report("f0", "RUNNING"))], {
       checkpoint: { isFinal: false, fault: failure() },

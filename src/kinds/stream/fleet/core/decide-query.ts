@@ -345,7 +345,8 @@ function decideStopping(
   const live = seen.filter(({ row }) => !hasEnded(row.state));
   if (live.length === 0) {
     // Its sinks have everything when the last checkpoint is recorded (SD26).
-    const isOpen = view.checkpoint?.isFinal !== true && seen.every(({ state }) => isThere(state));
+    const isOpen =
+      view.checkpoint?.isFinal !== true && seen.every(({ state }) => state !== "absent");
     if (isSoft && isOpen) return { ...nothing, waitMs: leftOf(view, limits) };
     const cleaning = cleanUp(view);
     if (cleaning.changes.length > 0 || cleaning.commands.length > 0) return cleaning;
@@ -361,10 +362,6 @@ function decideStopping(
 /** Until a soft stop becomes a hard one. */
 function leftOf(view: QueryView, { softStopMs }: FleetLimits): number {
   return Math.max(softStopMs - inStateMs(view), lookMsMin);
-}
-
-function isThere(state: SeenFragment["state"]): boolean {
-  return state !== "absent" && state !== "unknown";
 }
 
 /** A query that was running, and has time left, lets everything reach its sinks (SD22). */
