@@ -193,10 +193,16 @@ export class StreamsWorld {
   findUnsettled(): Finding | undefined {
     for (const { query_id: queryId, state, desired_state } of this.#reader.queries.values()) {
       if (state === desired_state || state === "FAILED" || state === "TERMINATED") continue;
+      // A paused query has given its slots back, and waits for others to be free.
+      if (state === "PAUSED" && this.#isAnyFull()) continue;
       const detail = `the query ${queryId} is ${state}, and wanted to be ${desired_state}`;
       return { invariant: "I50", detail };
     }
     return this.#fragments.find() ?? this.#findLeft();
+  }
+
+  #isAnyFull(): boolean {
+    return this.#reader.slots().some(({ slots, slots_used }) => slots_used === slots);
   }
 
   /** What a worker still has of fragments that are gone. */
