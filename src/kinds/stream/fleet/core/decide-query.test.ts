@@ -105,6 +105,23 @@ const cases: readonly [name: string, given: QueryView, want: readonly string[]][
     ["f0 REGISTERED"],
   ],
   [
+    "[SD12] a query that waits for a worker which refused says so first",
+    view(queryRow(), both("PENDING"), [
+      up("w1"),
+      { ...up("w2"), refusal: { error: failure(), retryInMs: 500 } },
+    ]),
+    ["DEPLOYING"],
+  ],
+  [
+    "[SD12] and then it goes on",
+    view(
+      queryRow({ state_reason: `w2 cannot begin yet and is asked again: ${failure().message}` }),
+      both("PENDING"),
+      [up("w1"), { ...up("w2"), refusal: { error: failure(), retryInMs: 500 } }],
+    ),
+    ["register w1 1"],
+  ],
+  [
     "[SD12] nothing is sent to a worker that cannot be reached",
     view(queryRow(), both("PENDING"), [up("w1"), away("w2", 1_000)]),
     ["register w1 1"],

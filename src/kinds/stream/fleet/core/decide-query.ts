@@ -121,7 +121,20 @@ function decideLive(
   if (view.reachableMs > limits.deployTimeoutMs) {
     return changed(timedOut(view, seen, limits));
   }
+  const waits = whyWaiting(seen);
+  if (waits !== undefined && waits !== view.query.state_reason) {
+    return changed(toState("DEPLOYING", waits));
+  }
   return deploy(view, seen);
+}
+
+/** What a worker refused and is asked again; the first one's, so that the reason does not waver. */
+function whyWaiting(seen: readonly SeenFragment[]): string | undefined {
+  for (const { row, worker } of seen) {
+    if (worker?.refusal === undefined) continue;
+    return `${row.worker_id} cannot begin yet and is asked again: ${worker.refusal.error.message}`;
+  }
+  return undefined;
 }
 
 /** A fragment that failed, or a command that can never be done. */
