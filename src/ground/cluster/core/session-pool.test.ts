@@ -164,7 +164,7 @@ test("[CL3] a worker falls silent at any moment, at any round trip: detected wit
 });
 
 for (const turnMs of [300, 600, 900]) {
-  test(`[SD91] a controller whose turns take ${turnMs} ms loses no worker that answers at once`, async () => {
+  test(`[CL42] a controller whose turns take ${turnMs} ms loses no worker that answers at once`, async () => {
     // At whatever moment between two heartbeats it begins.
     for (let beginsMs = 5_000; beginsMs < 6_000; beginsMs += 50) {
       const cluster = new ClusterFixture();

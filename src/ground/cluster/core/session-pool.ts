@@ -252,7 +252,7 @@ export class SessionPool implements WorkerPool {
     this.#wait(entry, atMs, Math.max(atMs, clock.nowMs()));
   }
 
-  /** While this process is late, it reads what has come before it judges anybody [SD91]. */
+  /** While this process is late, it reads what has come before it judges anybody [CL42]. */
   #wait(entry: Entry, atMs: number, dueMs: number): void {
     const { clock } = this.#options;
     const handle = clock.after(dueMs - clock.nowMs(), () => {

@@ -8,7 +8,7 @@ import { GrpcFixture } from "./testing/grpc-fixture.ts";
 
 const epoch = 1 as SessionEpoch;
 
-test("[SD90] frames that wait for a worker reach it in few turns of the event loop", async (context) => {
+test("[CL41] frames that wait for a worker reach it in few turns of the event loop", async (context) => {
   const fixture = new GrpcFixture();
   const received: string[] = [];
   const address = await fixture.listen(() => ({
@@ -47,7 +47,7 @@ test("[SD90] frames that wait for a worker reach it in few turns of the event lo
   assert.ok(turns < 100, `${turns} turns for ${sent.length} frames`);
 });
 
-test("[SD90] pieces are what has come meanwhile, in its order, and end as the source does", async () => {
+test("[CL41] pieces are what has come meanwhile, in its order, and end as the source does", async () => {
   const source = async function* (count: number, bytes: number) {
     for (let index = 0; index < count; index += 1) yield new Uint8Array(bytes).fill(index);
     if (bytes === 1) throw new Error("broken");

@@ -1,5 +1,5 @@
 /**
- * Sends frames that wait as one piece [SD90]. The HTTP/2 client writes a piece in the next turn of
+ * Sends frames that wait as one piece [CL41]. The HTTP/2 client writes a piece in the next turn of
  * the event loop at the earliest. If each frame is a piece, a busy coordinator writes fewer frames
  * a second than a deployment of many queries needs, and heartbeats wait behind them until their
  * worker is taken for lost.

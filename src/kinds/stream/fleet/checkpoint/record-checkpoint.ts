@@ -16,7 +16,7 @@ import { dropOldCheckpoints, pinSources } from "./kept-checkpoints.ts";
 export interface RecordCheckpoint {
   readonly lake: Pick<StreamLake, "catalog" | "clock" | "objects" | "prng" | "store">;
   readonly lease: () => LeaseGrant | undefined;
-  /** Runs the transaction under the lease, alone or with others of this moment [SD92]. */
+  /** Runs the transaction under the lease, alone or with others of this moment [SD48]. */
   readonly write: (body: (tx: CatalogTx) => Promise<void>) => Promise<void>;
   readonly queryId: string;
   readonly epoch: number;

@@ -273,7 +273,7 @@ test("[SD24, SD27] checkpoints are recorded while it runs, and a new epoch goes 
   assert.deepEqual(await fleet.checkpoints("q1"), [[4, 2]]);
 });
 
-test("[SD92] the checkpoints of a hundred queries are recorded in few transactions", async () => {
+test("[SD48] the checkpoints of a hundred queries are recorded in few transactions", async () => {
   const fleet = await world("w1", "w2");
   for (let nth = 0; nth < 100; nth += 1) await fleet.create(`q${nth}`, ["f0@w1", "f1@w2"]);
   await fleet.clock.advance(5_000);
