@@ -152,6 +152,26 @@ const waysOut = (dir: string): readonly string[] => [
   "DETACH main",
 ];
 
+test("[SL4] a file that is gone when its connection opens leaves no thread behind", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "capstan-sqlite-"));
+  const files = createTargetFiles({ dataDir: dir });
+  const path = files.pathOf("t.db");
+  let looks = 0;
+  const resolve = (given: string): string => {
+    looks += 1;
+    if (looks === 1) return files.resolve(given);
+    throw new OperatingError("forbidden", "never", "its directory is gone");
+  };
+  const target = createSqliteTarget(`sqlite://${path}`, realClock, { ...files, resolve });
+  const threads = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name === "MessagePort").length;
+  const before = threads();
+  await assert.rejects(target.connect(1, signal), { code: "forbidden" });
+  assert.equal(threads(), before);
+  await target.close();
+  rmSync(dir, { recursive: true });
+});
+
 test("[SL5] a load test stays in its file: the text is judged", async () => {
   const { target, close } = openTemporary();
   try {

@@ -47,13 +47,17 @@ export function sqliteKind(
     open: async () => {
       const real = files.resolve(path);
       const session = new SqliteSession({ ...options, path: real }, clock);
-      await session.opened.catch(async (error: unknown) => {
+      try {
+        await session.opened.catch((error: unknown) => {
+          throw new OperatingError("target_refused", "never", `${place}: ${messageOf(error)}`);
+        });
+        // Throws, too, where the file's directory has gone meanwhile.
+        if (files.resolve(path) === real) return session;
+        throw new OperatingError("forbidden", "never", `${place} changed while it was opened`);
+      } catch (error) {
         await session.close();
-        throw new OperatingError("target_refused", "never", `${place}: ${messageOf(error)}`);
-      });
-      if (files.resolve(path) === real) return session;
-      await session.close();
-      throw new OperatingError("forbidden", "never", `${place} changed while it was opened`);
+        throw error;
+      }
     },
   };
 }
