@@ -3,7 +3,7 @@ import { LakeStore, type ObjectStore } from "../../../../data/lake/index.ts";
 import { OperatingError } from "../../../../ground/kernel/errors.ts";
 import { silentLogger } from "../../../../ground/kernel/logger.ts";
 import { createPrng } from "../../../../ground/kernel/prng.ts";
-import { VirtualClock } from "../../../../ground/kernel/testing/virtual-clock.ts";
+import { settleMicrotasks, VirtualClock } from "../../../../ground/kernel/testing/virtual-clock.ts";
 import {
   createSharedSqlite,
   LeaseKeeper,
@@ -125,7 +125,18 @@ export class FleetWorld {
     this.#leader = { fleet, lease, reconcilers };
     lease.start();
     reconcilers.start();
-    if (before !== undefined) await before.reconcilers.stop();
+    if (before !== undefined) await this.#over(before.reconcilers.stop());
+  }
+
+  /** What it waits for may wait for time itself, such as a write for the end of its tick. */
+  async #over(ending: Promise<void>): Promise<void> {
+    let isOver = false;
+    const over = ending.finally(() => {
+      isOver = true;
+    });
+    await settleMicrotasks();
+    while (!isOver) await this.clock.advance(1);
+    await over;
   }
 
   /** The session with the worker comes back. */
